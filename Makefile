@@ -8,6 +8,7 @@ HOSTS  := .venv-hosts
 API    := .venv-api
 CHROMA := .venv-chroma
 DOCS   := .venv-docs
+TRAINING := .venv-training
 BIN    := $(VENV)/bin
 INSTALL := install -qq --disable-pip-version-check --no-deps
 PIP    := -m pip $(INSTALL)
@@ -25,7 +26,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-secrets bench-peers bench-serve bench-embedder lock build clean
+.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-secrets bench-peers bench-serve bench-embedder training-data train lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +41,7 @@ $(VENV)/.locked: requirements/dev.txt
 	@$(BIN)/python $(PIP) --require-hashes -r $<
 	@touch $@
 
-$(VENV)/.ready: $(VENV)/.locked pyproject.toml packages/minilm/pyproject.toml packages/minilm/build_weights.py
+$(VENV)/.ready: $(VENV)/.locked pyproject.toml packages/minilm/pyproject.toml packages/minilm/build_weights.py packages/minilm/delta.npz
 	@echo "setup: perdure itself, editable, and its model"
 	@$(BIN)/python $(PIP) --no-build-isolation -e . ./packages/minilm
 	@touch $@
@@ -147,6 +148,26 @@ bench-serve: setup $(CLIENTS)/.ready  ## How fast the servers start and answer, 
 bench-embedder: setup  ## Agreement of the int8 model with float32; LOCOMO=path names the texts
 	$(BIN)/python bench/embedder_agreement.py $(LOCOMO)
 
+# Where the snapshots of the sources are, where the data goes, and how many minutes to train.
+SNAPSHOTS ?= snapshots
+DATA      ?= train.json.xz
+MINUTES   ?= 45
+
+training-data: setup  ## What the local model is trained on, from snapshots of the sources: SNAPSHOTS=folder DATA=file
+	$(BIN)/python -m training.prepare --snapshots $(SNAPSHOTS) --out $(DATA)
+
+train: $(TRAINING)/.ready  ## Train the local model (DATA=file MINUTES=n) and write packages/minilm/delta.npz
+	$(TRAINING)/bin/python -m training.train --data $(DATA) --minutes $(MINUTES) --out trained.npz
+	$(TRAINING)/bin/python -m training.delta trained.npz packages/minilm/delta.npz
+
+$(TRAINING)/.ready: requirements/dev.txt
+	@echo "training: environment with PyTorch in $(TRAINING), apart from Perdure's own (the first time about 400 MB to download)"
+	@$(PYTHON) -m venv --clear $(TRAINING)
+	@$(TRAINING)/bin/python $(PIP) --require-hashes -r $<
+	@# As for the bench: another build for each kind of machine, so by version and not by hash.
+	@$(TRAINING)/bin/python -m pip install -qq --disable-pip-version-check torch==2.13.0
+	@touch $@
+
 $(BENCH)/.ready: requirements/bench.txt pyproject.toml
 	@echo "bench: environment with the peers in $(BENCH), apart from Perdure's own"
 	@$(PYTHON) -m venv --clear $(BENCH)
@@ -201,5 +222,5 @@ build: setup  ## Build the two wheels into dist/: perdure, and perdure-minilm wi
 	cd packages/minilm && ../../$(BIN)/hatchling build --target wheel --directory ../../dist
 
 clean:  ## Remove everything that make has built
-	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(HOSTS) $(API) $(CHROMA) $(DOCS) bench/.cache dist site .coverage* .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(HOSTS) $(API) $(CHROMA) $(DOCS) $(TRAINING) bench/.cache dist site .coverage* .pytest_cache .ruff_cache .hypothesis
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -30,6 +30,12 @@ with Memory(sys.argv[1], embedder="none") as memory:
 POINTS = ("episode put", "episodes stored")
 
 
+@pytest.fixture(autouse=True)
+def _short_rests_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in S2, so that every conversation has something that is not over."""
+    monkeypatch.setenv("PERDURE_LEARN_SCOPE", "conversation")
+
+
 def fill(memory: Memory, conversations: int = 3, sittings: int = 6, last: int = 3) -> None:
     for name in range(conversations):
         memory.conversation(f"c{name}").add_messages(

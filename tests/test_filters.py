@@ -135,5 +135,5 @@ def test_a_label_of_confidence_is_its_number(memory: Memory, label: Any, number:
     assert memory.remember("Coffee is hot", confidence=label).record.confidence == number
     assert memory.upsert("drink:coffee", "Coffee is cold", confidence=label).record.confidence == number
     assert memory.update(1, confidence=label).record.confidence == number
-    memory.import_([{"text": "Milk is white", "confidence": label}])
+    memory.import_([{"text": "Milk is white", "confidence": label}], trusted=True)
     assert memory.list(limit=1).records[0].confidence == number

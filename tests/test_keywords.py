@@ -289,7 +289,9 @@ def test_the_vector_of_the_new_passage_is_made_in_the_same_run(opened: Open, ser
     record = learned(memory)
     done = memory.work()
     assert (done.keywords_added, done.embedded, done.vectors_pending) == (1, 1, 0)
-    assert memory.recall("contention")[0].record.number == record.number
+    (hit,) = memory.recall("contention", min_relevance=0)
+    assert hit.record.number == record.number
+    assert hit.explain["vector"].raw > 0.1
 
 
 def test_keywords_find_the_memory(opened: Open, server: FaultServer):

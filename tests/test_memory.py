@@ -15,6 +15,7 @@ from clocks import HandClock, Ticking
 from perdure import Memory, errors
 from perdure.clock import format_time
 from perdure.embed.port import Progress, Vectors
+from perdure.recall.relevance import relevance
 from perdure.testing.embedder import WordEmbedder
 
 
@@ -372,6 +373,8 @@ def test_a_number_of_another_namespace_is_not_found_like_one_that_never_was(memo
 
 def test_every_hit_says_how_its_score_came_about(shelf: Memory):
     for hit in shelf.recall("red apples"):
+        assert relevance(sum(signal.contribution for signal in hit.explain.values())) == hit.score
+    for hit in shelf.recall("red apples", recipe="facts"):
         assert sum(signal.contribution for signal in hit.explain.values()) == pytest.approx(hit.score)
 
 
@@ -423,14 +426,15 @@ def test_any_limit_is_taken_and_nothing_is_left_out(embedder: Any, limit: int):
         memory.work()
         every = set(range(1, 151))
         for _ in range(5):
-            assert {hit.record.number for hit in memory.recall("apple", limit=limit)} == every
+            assert {hit.record.number for hit in memory.recall("apple", limit=limit, min_relevance=0)} == every
         page = memory.list(limit=limit)
         assert ([record.number for record in page], page.next) == (sorted(every, reverse=True), None)
-        packed = memory.context("apple", limit=limit, budget=100_000)
+        packed = memory.context("apple", limit=limit, budget=100_000, min_relevance=0)
         assert {item.record.number for item in packed.items} | {each.record.number for each in packed.omitted} == every
         then = clock.now
         memory.update(7, text="pear")
-        assert {hit.record.number for hit in memory.recall("apple", limit=limit, known_at=then)} == every
+        past = memory.recall("apple", limit=limit, known_at=then, min_relevance=0)
+        assert {hit.record.number for hit in past} == every
         assert {record.number for record in memory.list(limit=limit, known_at=then)} == every
         assert len(memory.list(limit=149)) == 149
         assert memory.list(limit=149).next == 2

@@ -331,12 +331,12 @@ class Crowded(WordEmbedder):
     """Vectors that all point in about the same direction, as those of some models do."""
 
     def __init__(self, share: float) -> None:
-        super().__init__(256)
-        self.generation = Generation("testing", f"crowded-{share}", 257, "1")
+        super().__init__(1024)
+        self.generation = Generation("testing", f"crowded-{share}", 1025, "1")
         self.share = share
 
     def embed_passages(self, texts: Any, progress: Progress | None = None) -> Vectors:
-        narrow = replace(self.generation, dimensions=256)
+        narrow = replace(self.generation, dimensions=1024)
         whole, self.generation = self.generation, narrow
         made = super().embed_passages(texts, progress)
         self.generation = whole

@@ -46,6 +46,7 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
     samples |= {"amount": "1.5", "patterns": "{badge = 'BDG-[0-9]+'}", "shares": "{normal = 0.02}"}
     environment = {row.variable: samples[row.kind] for row in settings.SETTINGS} | {"HOME": str(tmp_path)}
     environment |= {"PERDURE_DECAY_EXEMPT": "important", "PERDURE_KEYWORDS": "off", "PERDURE_LEARN": "rules"}
+    environment |= {"PERDURE_LEARN_SCOPE": "conversation"}
     environment |= {"PERDURE_DEFAULT_TIER": "important", "PERDURE_DEFAULT_CONTEXT_TYPE": "research"}
     environment |= {"PERDURE_PRICES": "{'openai:gpt-5-mini' = {input = 0.25, output = 2}}"}
     environment |= {"PERDURE_WRITER": "model"}

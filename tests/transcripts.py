@@ -15,7 +15,8 @@ _DIFFERS: Final = {
     r"\b\d{8}T\d{6}Z": "TIME",
     r"\b\d{4}-\d\d-\d\d\b": "DATE",
     r"\b(just now|\d+ \w+ ago)\b": "AGO",
-    r"-?\b[01]\.\d{2,3}\b": "0.00",
+    # Also the figures of evidence, which may be above 1 or speak against a memory.
+    r"-?\b\d\.\d{2,3}\b": "0.00",
     r"[█░]+": "BAR",
     r"\b\d+\.\d MiB": "MiB",
     # A mark is counted as well, and it is another one each time.

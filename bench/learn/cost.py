@@ -21,6 +21,7 @@ from perdure.embed.port import Embedder
 from perdure.episodes.episode import extract, said_at
 from perdure.episodes.segment import Rules, Said, first_cut
 from perdure.episodes.surprise import surprise
+from perdure.learn.people import People
 from perdure.learn.rules_engine import facts_told
 from perdure.learn.worth import choose
 from perdure.settings import Settings
@@ -70,6 +71,6 @@ def _decide(talk: Sequence[Record]) -> None:
         terms = extract(group, counter).terms
         surprise(terms, recent, frozenset())
         recent.append(terms)
-        for _, statement in choose(list(facts_told(group))):
+        for _, statement in choose(list(facts_told(group, People()))):
             _ = statement.keywords
         start += cut.end

@@ -24,6 +24,7 @@ from bench.recall.data import ADVERSARIAL, Collection
 from bench.recall.measures import interval
 from perdure import Memory, Record
 from perdure.embed.port import Embedder
+from perdure.learn.people import People
 from perdure.learn.rules_engine import facts_told
 from perdure.settings import Settings
 
@@ -137,7 +138,7 @@ class _Credit:
         names = [str(one["metadata"]["name"]) for one in conversation.memories]
         self._names = {str(message.id): name for message, name in zip(messages, names, strict=True)}
         self._told: dict[str, set[str]] = {}
-        for message, facts in zip(messages, facts_told(messages), strict=True):
+        for message, facts in zip(messages, facts_told(messages, People()), strict=True):
             for fact in facts:
                 self._told.setdefault(fact.fact, set()).add(self._names[message.id])
         self._episodes = {

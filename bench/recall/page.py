@@ -67,8 +67,9 @@ def _weights(rows: Sequence[LeftOut]) -> Iterator[str]:
     yield "## The weights"
     yield ""
     yield "They were fitted on all sets at once, each counting as much as every other, and rounded. For each set the"
-    yield "best of these, and of each of them half as large and half as large again, was chosen on the other sets, by the"
-    yield "mean of their nDCG@10; of each set 300 questions at most count, and of each question the first fifty hits."
+    yield "best of these, and of each of them half as large and half as large again, was chosen on the other sets, by"
+    yield "the mean of their nDCG@10; of each set 300 questions at most count, and of each question the first fifty"
+    yield "hits."
     yield ""
     chosen = [
         [row.name, f"{row.chosen.signal} x {row.chosen.factor:g}" if row.chosen.signal else "as they are",

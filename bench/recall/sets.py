@@ -107,7 +107,8 @@ def _said(collection: str, place: int, document: str, *, in_conversation: bool) 
     at = datetime.strptime(date, _DAY).replace(tzinfo=UTC) if date else None
     if in_conversation:
         return _message(collection, place, text, speaker=speaker, at=at)
-    return _memory(f"{collection} {place}", text, speaker=speaker, at=at)
+    # With the key of its place: the same words again are another document.
+    return {**_memory(f"{collection} {place}", text, speaker=speaker, at=at), "key": f"turn:{place}"}
 
 
 def notes(_: Path) -> list[Collection]:

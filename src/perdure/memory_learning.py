@@ -39,8 +39,8 @@ class LearningMemory(OpenMemory):
         of the settings is asked, or rules find them. Facts are added, get more evidence, or end and are superseded;
         none is deleted, and undoing the batch of the answer takes all of it back.
 
-        `work` does the same for conversations in which enough episodes wait, or a surprising one. `dry_run` changes
-        nothing. `limit` is how many episodes are looked at.
+        `work` does so when a session has ended, when enough episodes wait in the namespace or a surprising one, or
+        when the oldest has waited for a day. `dry_run` changes nothing. `limit` is how many episodes are looked at.
         """
         from perdure.learn.consolidate import consolidate
 

@@ -350,7 +350,8 @@ class Constitution:
 
 @value_class
 class Signal:
-    """One reason for a hit. `contribution` = weight x normalised; the contributions add up to the score. `about` says
+    """One reason for a hit. `contribution` = weight x normalised; the contributions add up to the score, or where that
+    is the relevance, to the evidence in log-odds from which it follows. `about` says
     in words what was compared, where the question alone does not: which time it was read as, and by which memory.
     `passage` says from which to which character of a long memory its meaning comes nearest to the question.
     """
@@ -367,7 +368,7 @@ class Signal:
 @value_class
 class Hit:
     """`relevance` says how well the memory fits, from 0 to 1, and compares between answers, models and stores. `score`
-    orders the hits of one answer by a recipe, where the best of each signal is 1; it does not compare two answers.
+    orders the hits of one answer by a recipe; with `balanced` it is the relevance, else it compares no two answers.
     `concepts` says how often each of the concepts asked for stands in the memory.
     """
 

@@ -129,8 +129,13 @@ class Services:
         return self._given if self._given is not None or name == "none" else self._open_embedder(name)
 
     def _open_earlier(self, generation: Generation) -> Embedder:
-        """The embedder of another generation."""
-        return self._open_embedder(generation.label, generation.dimensions)
+        """The embedder of another generation; of the packaged model's predecessor, the model that followed it."""
+        embedder = self._open_embedder(generation.label, generation.dimensions)
+        if generation.provider == "local":
+            from perdure.embed import local
+
+            return local.LocalEmbedder(generation=generation) if generation == local.UNTRAINED else embedder
+        return embedder
 
     def _open_embedder(self, name: str, dimensions: int = 0) -> Embedder:
         """No request is made, and nothing of a provider is imported before this."""

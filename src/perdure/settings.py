@@ -31,6 +31,7 @@ _PREFIX: Final = "PERDURE_"
 _MEANING_STORE: Final = ("DATA", "DATABASE", "DB", "DIR", "FILE", "HOME", "PATH")
 KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
 LEARN: Final = ("auto", "rules", "agent", "off")
+LEARN_SCOPES: Final = ("subject", "conversation")
 WRITERS: Final = ("person", "model")
 _URL: Final = pattern(r"https?:", re.IGNORECASE)
 _MODEL: Final = pattern(r"local|none|[a-z][a-z0-9_.-]*:\S(.*\S)?")
@@ -140,6 +141,14 @@ SETTINGS: Final = (
         "auto",
         "Who makes facts of episodes: `auto` (the language model if there is one, else rules), `rules`, `agent` (the "
         "agent itself, when it asks for episodes) or `off`.",
+    ),
+    Setting(
+        "learn_scope",
+        "text",
+        "subject",
+        "What a fact is compared with: `subject`, all facts of the namespace about the same person or thing, or "
+        "`conversation`, those of its own conversation alone. With `conversation`, episodes wait in each conversation "
+        "by itself, and what is shorter than an episode stays open.",
     ),
     Setting("consolidation_episodes", "count", "3", "So many episodes that wait are consolidated."),
     Setting("flashbulb_surprise", "share", "0.85", "An episode of this surprise or more is consolidated at once."),
@@ -268,6 +277,7 @@ class Settings:
     episode_close_minutes: float = 60.0
     episode_short_message: int = 5
     learn: str = "auto"
+    learn_scope: str = "subject"
     consolidation_episodes: int = 3
     flashbulb_surprise: float = 0.85
     consolidation_seconds: float = 120.0
@@ -321,16 +331,10 @@ def is_url(store: object) -> TypeGuard[str]:
 
 def refuse_secrets(url: str) -> None:
     """A password or a token in a server's address would stand in files, on screens and in the list of processes."""
-    if "@" in url:
-        raise InvalidInput(
-            "The URL of the store holds a user name or a password.",
-            remedy="Write https://host, or on this machine http://127.0.0.1:8733; the token stands apart.",
-        )
-    if "?" in url or "#" in url:
-        raise InvalidInput(
-            "The URL of the store holds more than a server and a path.",
-            remedy="Write it without `?` and `#`; the token stands apart.",
-        )
+    for signs, held in (("@", "a user name or a password"), ("?#", "more than a server and a path")):
+        if not set(signs).isdisjoint(url):
+            remedy = "Write https://host, or on this machine http://127.0.0.1:8733; the token stands apart."
+            raise InvalidInput(f"The URL of the store holds {held}.", remedy=remedy)
 
 
 def given(name: str, argument: object = None, environment: Mapping[str, str] | None = None) -> object:
@@ -370,7 +374,7 @@ def _settings_of(raw: Mapping[str, object], environ: Mapping[str, str]) -> Setti
     if unknown := [entry for entry in values.get("egress", ()) if not _HOST.fullmatch(entry)]:
         remedy = "Name hosts such as `api.openai.com`, addresses or networks; a host in a private network by both."
         raise SettingsInvalid(f"egress names {shown(unknown[0])}, which is no host.", remedy=remedy)
-    choices_of = (("keywords", KEYWORD_TIERS), ("learn", LEARN), ("writer", WRITERS))
+    choices_of = (("keywords", KEYWORD_TIERS), ("learn", LEARN), ("learn_scope", LEARN_SCOPES), ("writer", WRITERS))
     for name, choices in (*choices_of, ("default_tier", TIERS[1:]), ("default_context_type", CONTEXT_TYPES)):
         if name in values and values[name] not in choices:
             raise SettingsInvalid(f"{name} is {values[name]!r}.", remedy=f"Set it to {', '.join(choices)}.")

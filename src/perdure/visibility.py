@@ -63,7 +63,7 @@ def is_visible(record: Record, filter: Filter, moment: datetime) -> bool:
         return False
     if record.key and filter.hidden and kind_of(record.key) in filter.hidden:
         return False
-    if not is_told_in(record, filter.told_in):
+    if filter.told_in and not is_told_in(record, filter.told_in):
         return False
     if filter.states != ("active",):
         return True

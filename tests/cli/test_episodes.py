@@ -31,7 +31,7 @@ def talked(user: User, tmp_path: Path) -> User:
     ]
     path.write_text("\n".join(map(json.dumps, said)), "utf-8")
     user.done("chat", "import", str(path))
-    assert "Made 2 episodes." in user.done("work").out
+    assert "Made 2 episodes." in user.done("work", PERDURE_LEARN_SCOPE="conversation").out
     return user
 
 

@@ -82,3 +82,22 @@ def test_conflicts_name_the_commands_that_settle_them(user: User, chat: Path):
     assert user.done("conflicts", "--json").json["proposals"] == []
     texts = [fact["record"]["text"] for fact in user.done("facts", "--category", "identity", "--json").json["facts"]]
     assert texts == [conflict["first"]["text"]]
+
+
+def test_where_no_fact_is_known_what_is_missing_is_said(user: User, chat: Path, tmp_path: Path):
+    def hint(*arguments: str, **environment: str) -> str:
+        return user.done("facts", *arguments, PERDURE_LAYOUT="terminal", **environment).err
+
+    user.done("remember", "Bananas are yellow")
+    assert "Nothing was said here yet: perdure chat import FILE" in hint()
+    user.done("chat", "import", str(chat))
+    assert "Learn from 20 messages: perdure work" in hint()
+    assert "the setting `learn` is `off`" in hint(PERDURE_LEARN="off")
+    user.done("work", PERDURE_LEARN="agent")
+    assert "Learn from 4 episodes: perdure consolidate" in hint()
+    user.done("work")
+    assert "Nothing waits" in hint("--category", "goal")
+    just_now = tmp_path / "now.jsonl"
+    just_now.write_text(json.dumps({"conversation_id": "new", "role": "user", "content": "I live in Ulm."}), "utf-8")
+    user.done("chat", "import", str(just_now))
+    assert "1 message waits for an episode" in hint("--conversation", "new")

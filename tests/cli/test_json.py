@@ -143,6 +143,8 @@ session start --project DIR
 session explain --project DIR
 session private --project DIR
 session shared --project DIR
+session trust --project DIR
+session distrust --project DIR
 session off monday
 session on monday
 session forget monday --dry-run --force

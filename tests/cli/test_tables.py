@@ -37,8 +37,16 @@ def test_each_row_of_a_table_is_a_memory_and_each_column_a_field_or_metadata(use
     assert user.done("import", str(path)).out == "Imported 0: 0 new, 0 updated, 2 known.\n".replace("0: 0", "2: 0")
     user.done("undo", "--yes")
     assert records(user) == []
-    user.done("import", str(path), "--trusted", "--revive")
-    assert records(user)[0]["importance"] == 0.8
+
+
+def test_a_table_says_how_important_something_is_only_if_it_is_trusted(user: User, tmp_path: Path):
+    path = tmp_path / "notes.csv"
+    path.write_text(NOTES, encoding="utf-8")
+    user.done("import", str(path))
+    assert [(record["importance"], record["trust"]) for record in records(user)] == [(0.5, "low")] * 2
+    user.done("import", str(path), "--trusted", "-n", "own")
+    own = user.done("list", "--oldest", "--json", "-n", "own").json["records"]
+    assert [(record["importance"], record["trust"]) for record in own] == [(0.8, "normal"), (0.5, "normal")]
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])

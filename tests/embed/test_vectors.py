@@ -136,6 +136,6 @@ def test_a_memory_keeps_unit_vectors_of_an_embedder_that_gives_none():
 
     with Memory(":memory:", embedder=Long(None)) as memory:
         assert not memory.remember("Alice prefers dark mode").vector_pending
-        found = memory.recall("dark mode")
+        found = memory.recall("dark mode", min_relevance=0)
         assert found.mode == "hybrid"
         assert found[0].explain["vector"].raw == pytest.approx(1, abs=1e-6)

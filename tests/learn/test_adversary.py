@@ -41,7 +41,7 @@ def path(tmp_path: Path, clock: HandClock, server: FaultServer, monkeypatch: pyt
     """Eight facts of one conversation, of which two more episodes wait; and others that are none of its business."""
     monkeypatch.setenv("OLLAMA_HOST", server.url)
     path = tmp_path / "m.db"
-    with open_memory(path, clock, WordEmbedder(), learn="agent") as memory:
+    with open_memory(path, clock, WordEmbedder(), learn="agent", learn_scope="conversation") as memory:
         known = [action("new", f"User likes tea number {n}", category="preference") for n in range(7)]
         teach(memory, clock, *known, action("new", "User lives in Osaka"))
         teach(memory, clock, action("new", "User lives in Rome"), conversation="another")
@@ -54,7 +54,7 @@ def path(tmp_path: Path, clock: HandClock, server: FaultServer, monkeypatch: pyt
 
 
 def listening(path: Path, clock: HandClock) -> Memory:
-    return open_memory(path, clock, WordEmbedder(), consolidation_most_superseded=CAP)
+    return open_memory(path, clock, WordEmbedder(), consolidation_most_superseded=CAP, learn_scope="conversation")
 
 
 @pytest.fixture

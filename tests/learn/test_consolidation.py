@@ -349,3 +349,23 @@ def test_nothing_is_sent_beyond_the_budget_and_to_hosts_that_are_not_named(
         assert any(said in note and "The episodes wait." in note for note in done.notes)
     assert provider.requests == []
     assert facts(memory) == []
+
+
+def test_one_answer_ends_a_quarter_of_what_was_shown_at_most(memory: Memory, clock: HandClock):
+    teach(memory, clock, *(action("new", f"User owns boat number {n} of {n * 7}") for n in range(20)))
+    task = handed_out(memory, clock, "I sold all of my boats")
+    assert len(task.facts) == 20
+    done = memory.finish_consolidation(task.token, [action("invalidate", existing=one.number) for one in task.facts])
+    assert (done.invalidated, done.left_out) == (5, 15)
+    assert "5 facts at most" in done.notes[0]
+
+
+def test_a_later_chat_may_end_what_a_model_learned_in_an_earlier_one(memory: Memory, clock: HandClock):
+    teach(memory, clock, action("new", "User lives in Osaka"))
+    episodes(memory, clock, 1, "I moved to Tokyo", conversation="another")
+    memory.work()
+    task = memory.open_consolidation("another")
+    assert task is not None
+    [osaka] = task.facts
+    memory.finish_consolidation(task.token, [action("update", "User lives in Tokyo", existing=osaka.number)])
+    assert texts(memory) == ["User lives in Tokyo"]

@@ -401,6 +401,10 @@ def test_nothing_is_said_twice(first: str, second: str, together: str):
     assert join_texts(first, second) == together
 
 
+def test_a_sentence_with_the_same_words_in_another_form_is_not_said_twice():
+    assert join_texts("Bob is a fan of green tea", "Bob is a fan of green teas") == "Bob is a fan of green teas"
+
+
 def test_erasing_one_that_was_merged_erases_what_holds_its_words_and_brings_the_other_back(memory: Memory):
     first = memory.save_memory(FAN).record
     saved = memory.save_memory(LIKES)

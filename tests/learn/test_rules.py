@@ -173,7 +173,7 @@ def test_others_live_where_they_live(memory: Memory):
     tell(memory, (0, "I live in Oslo."))
     tell(memory, (1, "I live in Rome."), speaker="Ben")
     tell(memory, (2, "I live in Bern."), conversation="another")
-    assert known(memory) == {"Ada lives in Oslo", "Ben lives in Rome", "Ada lives in Bern"}
+    assert known(memory) == {"Ben lives in Rome", "Ada lives in Bern"}
     assert known(memory, conversation_id="another") == {"Ada lives in Bern"}
 
 
@@ -319,9 +319,7 @@ def test_one_undo_takes_back_what_one_run_learned(memory: Memory):
         ]
     )
     memory.work()
-    done = memory.consolidate()
-    assert done.updated == 1
-    memory.undo(done.batch)
+    memory.undo(memory.history(current(memory, "Ada lives in Rome").number)[-1].change.batch)
     assert known(memory) == {"Ada lives in Osaka"}
     assert current(memory, "Ada lives in Osaka").invalid_at is None
     assert {one.id for one in before} <= {one.id for one in memory.list(limit=100).records}

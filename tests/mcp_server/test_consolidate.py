@@ -9,6 +9,7 @@ import pytest
 from mcp_server.host import Host, ToolFailed, faults, served
 
 from perdure import Memory
+from perdure.settings import load
 
 STORY = (
     "Hello there",
@@ -22,7 +23,7 @@ STORY = (
 @pytest.fixture
 def talk(store: Path):
     """One episode of a conversation that waits."""
-    with Memory(store) as memory:
+    with Memory(store, settings=load(None, store=store, learn="agent")) as memory:
         at = datetime(2026, 3, 14, 12, tzinfo=UTC)
         for text in STORY:
             memory.conversation("talk").add_message("user", text, at=at)

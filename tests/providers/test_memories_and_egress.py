@@ -59,7 +59,7 @@ def test_with_its_host_in_egress_it_gets_the_text_without_secrets_and_the_reques
     server.always(answering(embeddings))
     with Memory() as memory:
         memory.remember(f"The deploy token is {PLANTED}.")
-        assert PLANTED in memory.recall("deploy token").hits[0].record.text
+        assert PLANTED in memory.recall("deploy token", min_relevance=0).hits[0].record.text
         listed = memory.egress()
     assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
     assert all(PLANTED not in request.body.decode() for request in server.requests)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -14,26 +13,15 @@ from hypothesis import strategies as st
 
 from perdure import Memory
 from perdure.model import Hit, Recall
-from perdure.recall.conversation import NOBODY, REACH, ConversationBoost, ConversationFeatures, conversation_boost
-from perdure.recall.recipe import BALANCED, ConversationWeights
+from perdure.recall.conversation import REACH, ConversationFeatures, conversation_columns
+from perdure.recall.relevance import relevance
+from perdure.recall.signals import total_of
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-AROUND = {"neighbours", "session", "named", "asking", "answering", "coverage", "proper_names"}
-PLAIN = dict.fromkeys(
-    (
-        "neighbour_weight",
-        "session_weight",
-        "named_weight",
-        "asking_weight",
-        "coverage_weight",
-        "proper_name_weight",
-        "when_weight",
-        "learned_discount",
-    ),
-    0.0,
-)
+AROUND = {"neighbours", "named", "asking", "answering", "brief", "when", "assistant"}
+PLAIN = {"conversation_weight": 0.0, "learned_discount": 0.0}
 TALK = (
     ("Ann", "Lovely weather over the harbour."),
     ("Bob", "What did you shape at the pottery course?"),
@@ -80,66 +68,67 @@ def hit(answer: Recall, text: str) -> Hit:
 
 
 def test_an_answer_that_shares_no_word_is_found_beside_its_question(memory: Memory):
-    tell(memory)
+    vase = "A blue vase with two thin handles and a lid, for grandmother."
+    tell(memory, [*TALK[:2], ("Ann", vase), *TALK[3:]])
     for number in range(300):
-        memory.remember(f"Pottery shelf {number}: glaze, kiln, course material.")
+        memory.remember(f"Kiln shelf {number}: glaze, clay, brushes.")
     memory.work()
-    answer = memory.recall("pottery course shape", min_relevance=0)
-    vase = hit(answer, "A blue vase, for grandmother.")
-    assert vase.explain["keyword"].raw == 0
-    assert vase.explain["neighbours"].contribution > 0
-    assert "A blue vase, for grandmother." not in found(
-        memory.recall("pottery course shape", recipe="plain", min_relevance=0)
-    )
+    answer, plain = (memory.recall("pottery course shape", recipe=each, min_relevance=0) for each in (None, "plain"))
+    assert hit(answer, vase).explain["keyword"].raw == 0
+    assert hit(answer, vase).explain["neighbours"].contribution > 0
+    assert vase not in found(plain)
+    assert not AROUND & {name for one in plain for name in one.explain}
 
 
 def test_a_question_counts_less_than_what_answers_it(memory: Memory):
     tell(memory)
-    answer = memory.recall("pottery course shape")
+    answer = memory.recall("pottery course shape", min_relevance=0)
     assert hit(answer, TALK[1][1]).explain["asking"].contribution < 0
     assert "asking" not in hit(answer, TALK[2][1]).explain
     assert hit(answer, TALK[2][1]).explain["answering"].contribution > 0
     assert "answering" not in hit(answer, TALK[0][1]).explain
 
 
-def test_words_of_the_question_that_stand_around_a_turn_count_for_it(memory: Memory):
-    tell(memory, [("Ann", "My sister came by."), ("Bob", "Nice."), ("Ann", "We drank green tea from Kyoto.")])
-    tell(memory, [("Ann", "We drank green tea."), ("Bob", "Nice."), ("Ann", "Trains were late.")], session="2")
-    answer = memory.recall("green tea with the sister from Kyoto")
-    together, apart = hit(answer, "We drank green tea from Kyoto."), hit(answer, "We drank green tea.")
-    assert together.explain["coverage"].normalised == 1.0
-    assert 0 < apart.explain["coverage"].normalised < 1
+def test_a_turn_of_few_words_gains_little_from_its_neighbours(memory: Memory):
+    tell(memory, [("Ann", "Oh."), TALK[1], ("Ann", "I made a blue vase with two handles, and painted birds on it.")])
+    answer = memory.recall("pottery course shape", min_relevance=0)
+    assert "neighbours" not in hit(answer, "Oh.").explain
+    assert hit(answer, TALK[1][1]).explain.keys().isdisjoint({"neighbours", "answering"})
+    assert "neighbours" in answer[1].explain
 
 
-def test_of_two_turns_that_match_alike_the_one_with_names_comes_first(memory: Memory):
-    tell(memory, [("Ann", "We heard a band at the harbour."), ("Ann", "We heard Blue Harvest at the harbour.")])
-    tell(memory, [("Ann", "Nothing at all.")], session="2")
-    answer = memory.recall("Who played at the harbour?")
-    assert answer[0].record.text == "We heard Blue Harvest at the harbour."
-    assert answer[0].explain["proper_names"].normalised == pytest.approx(2 / 3, abs=1e-6)
-    assert "Nothing at all." not in [one.record.text for one in answer if "proper_names" in one.explain]
+def test_what_an_assistant_said_counts_less_unless_that_is_asked_for(memory: Memory):
+    talk = memory.conversation("one")
+    talk.add_message("user", "My train to Leipzig leaves at noon on Fridays.")
+    talk.add_message("assistant", "The train to Leipzig leaves at noon on Fridays then.")
+    memory.work()
+    told = memory.recall("When does my train to Leipzig leave?", min_relevance=0)
+    assert [one.record.metadata["speaker"] for one in told] == ["user", "assistant"]
+    assert told[1].explain["assistant"].contribution < 0
+    asked = memory.recall("What did you tell me about the train to Leipzig?", min_relevance=0)
+    assert [one.record.metadata["speaker"] for one in asked if "named" in one.explain] == ["assistant"]
+    assert all("assistant" not in one.explain for one in asked)
 
 
 @pytest.mark.parametrize("question", ["When did Ann visit the museum?", "How long ago was the visit to the museum?"])
 def test_what_tells_a_time_comes_first_where_it_is_asked_when(memory: Memory, question: str):
     tell(memory, [("Ann", "I went to visit the museum yesterday."), ("Ann", "I went to visit the museum gladly.")])
-    answer = memory.recall(question)
+    answer = memory.recall(question, min_relevance=0)
     assert answer[0].record.text == "I went to visit the museum yesterday."
     assert [one.record.text for one in answer if "when" in one.explain] == ["I went to visit the museum yesterday."]
 
 
 def test_a_time_counts_only_where_it_is_asked_for(memory: Memory):
     tell(memory, [("Ann", "I went to visit the museum last week.")])
-    assert "when" not in memory.recall("What did Ann feel when she saw the museum?")[0].explain
+    assert "when" not in memory.recall("What did Ann feel when she saw the museum?", min_relevance=0)[0].explain
 
 
 def test_only_what_is_near_in_the_same_session_is_lifted(memory: Memory):
     tell(memory, TALK[:2], session="1")
     tell(memory, TALK[2:], session="2")
-    answer = memory.recall("pottery course shape", limit=20)
+    answer = memory.recall("pottery course shape", limit=20, min_relevance=0)
     assert "neighbours" in hit(answer, TALK[0][1]).explain
-    vase = hit(answer, TALK[2][1])
-    assert vase.explain["neighbours"].contribution < hit(answer, TALK[0][1]).explain["neighbours"].contribution
+    assert {"neighbours", "answering"}.isdisjoint(hit(answer, TALK[2][1]).explain)
 
 
 def test_other_writes_between_two_turns_do_not_part_them(memory: Memory):
@@ -147,8 +136,8 @@ def test_other_writes_between_two_turns_do_not_part_them(memory: Memory):
         tell(memory, [turn])
         memory.remember(f"Something else entirely {number}.")
         tell(memory, [("Cid", f"Elsewhere {number}.")], conversation="two")
-    answer = memory.recall("pottery course shape", limit=20)
-    assert hit(answer, TALK[2][1]).explain["neighbours"].normalised > 0.3
+    answer = memory.recall("pottery course shape", limit=20, min_relevance=0)
+    assert hit(answer, TALK[2][1]).explain["answering"].normalised > 0.3
 
 
 def test_what_is_forgotten_lends_nothing(memory: Memory):
@@ -165,12 +154,12 @@ def test_a_memory_that_joins_a_conversation_is_seen_there(memory: Memory):
     tell(memory, TALK[1:2])
     vase = memory.remember("A blue vase, for grandmother.")
     memory.work()
-    answer = memory.recall("pottery course shape", recipe=None)
+    answer = memory.recall("pottery course shape", min_relevance=0)
     assert all("neighbours" not in one.explain for one in answer)
     memory.forget(vase.record.number)
     memory.remember("A blue vase, for grandmother.", conversation_id="one", session_id="1")
     memory.work()
-    joined = hit(memory.recall("pottery course shape"), "A blue vase, for grandmother.")
+    joined = hit(memory.recall("pottery course shape", min_relevance=0), "A blue vase, for grandmother.")
     assert joined.explain["neighbours"].contribution > 0
 
 
@@ -185,17 +174,15 @@ def test_who_is_named_is_lifted_and_a_fact_about_them_too(memory: Memory):
     assert answer[0].record.text == "I adore jazz records."
 
 
-def test_who_is_named_counts_less_where_others_say_what_is_asked_for(memory: Memory):
-    tell(memory, [("Ann", "I adore jazz records."), ("Bob", "I adore jazz records.")])
-    tell(memory, [("Ann", "Trains were late."), ("Bob", "I sailed around the cape in a wooden boat.")], session="2")
-    meant = memory.recall("Which jazz records does Ann adore?")
-    assert meant[0].explain["named"].normalised == 1.0
-    mistaken = memory.recall("Where did Ann sail in a wooden boat, around the cape?")
+def test_who_is_named_does_not_outweigh_who_says_what_is_asked_for(memory: Memory):
+    tell(memory, [("Ann", "I adore jazz records."), ("Bob", "Trains were late.")])
+    tell(memory, [("Ann", "Buses were late."), ("Bob", "I sailed around the cape in a wooden boat.")], session="2")
+    mistaken = memory.recall("Where did Ann sail in a wooden boat, around the cape?", min_relevance=0)
     assert mistaken[0].record.metadata["speaker"] == "Bob"
-    assert all(one.explain["named"].normalised < 1.0 for one in mistaken if "named" in one.explain)
+    assert all(one.record.metadata["speaker"] == "Ann" for one in mistaken if "named" in one.explain)
 
 
-def test_the_name_leaves_what_is_embedded_only_where_somebody_bears_it(memory: Memory):
+def test_the_question_is_also_embedded_without_the_name_where_somebody_bears_it(memory: Memory):
     asked: list[str] = []
 
     class Listening(WordEmbedder):
@@ -211,20 +198,22 @@ def test_the_name_leaves_what_is_embedded_only_where_somebody_bears_it(memory: M
     assert asked == [
         "Which jazz records does Ann adore?",
         "Which jazz records does adore?",
+        "Which jazz records does own?",
         "Which jazz records does Ann own?",
     ]
 
 
-def test_contributions_add_up_and_scores_fall_within_0_and_1(memory: Memory):
-    tell(memory, [*TALK, ("Ann", "The pottery course was by Lake Como.")])
+def test_contributions_are_the_evidence_that_the_score_amounts_to(memory: Memory):
+    tell(memory, [*TALK, ("Ann", "The pottery course was by Lake Como, since last week.")])
+    memory.conversation("two").add_message("assistant", "Ann may shape a vase at the pottery course.")
     for number in range(20):
         memory.remember(f"Ann shapes vase {number} at the course.")
     memory.work()
-    answer = memory.recall("What did Ann shape at the pottery course?", limit=50)
+    answer = memory.recall("When did Ann shape something at the pottery course?", limit=50, min_relevance=0)
     assert {name for one in answer for name in one.explain} >= AROUND
     for one in answer:
-        assert 0 <= one.score <= 1
-        assert one.score == pytest.approx(sum(signal.contribution for signal in one.explain.values()))
+        assert 0 < one.score == one.relevance < 1
+        assert one.score == relevance(sum(signal.contribution for signal in one.explain.values()))
     assert all(one.score >= other.score for one, other in pairwise(answer))
 
 
@@ -233,7 +222,7 @@ def test_without_conversations_nothing_is_different(memory: Memory):
         memory.remember(f"Is course {number} about pottery? Ann says so.")
     memory.work()
     query = "What about pottery course 7, Ann?"
-    answer, plain = memory.recall(query), memory.recall(query, recipe="plain")
+    answer, plain = (memory.recall(query, recipe=recipe, min_relevance=0) for recipe in (None, "plain"))
     assert [(one.record.number, one.score) for one in answer] == [(one.record.number, one.score) for one in plain]
     assert not AROUND & {name for one in answer for name in one.explain}
 
@@ -243,7 +232,8 @@ def test_neighbours_count_among_thousands_of_memories(memory: Memory):
     tell(memory)
     memory.import_({"text": f"Kiln {number} is hot."} for number in range(2500))
     memory.work()
-    answer = memory.recall("What did you shape at the pottery course?", limit=20, min_relevance=0)
+    question = "What did you shape at the pottery course?"
+    answer = memory.recall(question, conversation_id="one", limit=20, min_relevance=0)
     assert hit(answer, TALK[2][1]).explain["neighbours"].contribution > 0
 
 
@@ -265,7 +255,7 @@ def test_the_past_has_its_conversations_too(memory: Memory, hands: Hands):
     memory.forget(vase.number)
     memory.remember("A fact that came later.")
     memory.work()
-    answer = memory.recall("pottery course shape", known_at=then, limit=20)
+    answer = memory.recall("pottery course shape", known_at=then, limit=20, min_relevance=0)
     assert TALK[2][1] in found(answer)
     assert "neighbours" in hit(answer, TALK[0][1]).explain
 
@@ -277,62 +267,37 @@ def test_by_words_alone_conversations_are_found_as_ever(hands: Hands):
             assert found(wordy.recall("pottery course"))[0] == TALK[1][1]
 
 
-shares = st.floats(0, 1).map(lambda share: round(share, 6))
-weights = st.builds(
-    ConversationWeights, *[st.floats(0, 2)] * 3, st.floats(0, 1), *[st.floats(0, 2)] * 3, st.floats(0, 1)
-)
+evidences = st.floats(-5, 5).map(lambda evidence: round(evidence, 6))
 
 
 @st.composite
 def features(draw: st.DrawFn, count: int) -> ConversationFeatures:
+    def some(values: st.SearchStrategy[float | bool]) -> np.ndarray:
+        return np.array(draw(st.lists(values, min_size=count, max_size=count)))
+
     around = draw(st.lists(st.integers(-1, count - 1), min_size=2 * REACH * count, max_size=2 * REACH * count))
-    group = np.array(draw(st.lists(st.integers(NOBODY, 2), min_size=count, max_size=count)), np.int32)
+    asking, whole = some(st.floats(0, 1)), some(st.floats(0, 1))
+    meant, assistant, person, dated, learned = (some(st.booleans()) for _ in range(5))
     near = np.array(around, np.int32).reshape(2 * REACH, count)
-    near[:, group == NOBODY] = -1
-    asking = np.array(draw(st.lists(shares, min_size=count, max_size=count)))
-    telling, covered = (np.array(draw(st.lists(shares, min_size=count, max_size=count))) for _ in range(2))
-    named, dated, learned = (
-        np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), np.bool_) for _ in range(3)
-    )
-    alone = (near < 0).all(axis=0) & (
-        np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count))) | (group < 0)
-    )
-    asking, telling = (np.where(group == NOBODY, 0.0, share) for share in (asking, telling))
-    return ConversationFeatures(group, near, alone, asking, telling, named, covered, dated, learned & (group == NOBODY))
+    return ConversationFeatures(near, asking, meant, assistant & ~meant, whole, person, dated, learned)
 
 
-def boosted(own: np.ndarray, boost: ConversationBoost) -> np.ndarray:
-    return own * boost.own + sum(weight * boost.shares[name] for name, weight in boost.weights.items())
+def with_conversation(own: np.ndarray, around: ConversationFeatures, weight: float = 1.0) -> np.ndarray:
+    return own + np.asarray(total_of(conversation_columns(own, around, weight)))
 
 
-@given(st.data(), st.lists(shares, min_size=1, max_size=8), weights)
-def test_a_boosted_score_is_a_share(data: st.DataObject, own: list[float], weight: ConversationWeights):
-    match = np.array(own)
-    scores = boosted(match, conversation_boost(match, data.draw(features(len(own))), weight))
-    assert ((scores >= -1e-5) & (scores <= 1 + 1e-5)).all()
+@given(st.lists(evidences, min_size=1, max_size=8), st.floats(0, 1))
+def test_what_stands_in_no_conversation_gains_and_loses_nothing(own: list[float], weight: float):
+    evidence = np.array(own)
+    assert (with_conversation(evidence, ConversationFeatures.none(len(own)), weight) == evidence).all()
 
 
-def test_names_and_a_time_are_no_reason_to_find_what_does_not_match():
-    around, yes, one = ConversationFeatures.none(1), np.ones(1, np.bool_), np.ones(1)
-    telling = replace(around, name_share=one, tells_when=yes)
-    assert boosted(np.zeros(1), conversation_boost(np.zeros(1), telling, BALANCED.conversation)).tolist() == [0.0]
-
-
-@given(st.lists(shares, min_size=1, max_size=8), weights)
-def test_outside_conversations_the_order_is_that_of_the_matches(own: list[float], weight: ConversationWeights):
-    match = np.array(own)
-    scores = boosted(match, conversation_boost(match, ConversationFeatures.none(len(own)), weight))
-    assert np.array_equal(np.argsort(scores, kind="stable"), np.argsort(own, kind="stable"))
-
-
-@given(st.data(), st.lists(shares, min_size=2, max_size=8))
-def test_a_better_neighbour_never_lowers_a_memory(data: st.DataObject, own: list[float]):
+@given(st.data(), st.lists(evidences, min_size=2, max_size=8))
+def test_a_better_match_lowers_neither_itself_nor_a_neighbour(data: st.DataObject, own: list[float]):
     around = data.draw(features(len(own)))
     better = np.array(own)
-    better[0] = 1.0
-    given_ = BALANCED.conversation._replace(named=0.0)
-    before = boosted(np.array(own), conversation_boost(np.array(own), around, given_))
-    after = boosted(better, conversation_boost(better, around, given_))
+    better[0] += 1.0
+    before, after = with_conversation(np.array(own), around), with_conversation(better, around)
     assert (after >= before - 1e-5).all()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def test_a_recipe_of_the_file_is_good_wherever_a_recipe_is_named(tmp_path: Path)
             assert hit.explain["keyword"].weight == pytest.approx(0.75)
             assert hit.explain["recency"].weight == pytest.approx(0.25 * 0.3)
             assert "vector" not in hit.explain
-        assert memory.recall("tea", recipe="other")[0].explain.keys() == {"keyword", "vector"}
+        assert memory.recall("tea", recipe="other")[0].explain.keys() >= {"keyword", "vector"}
         with pytest.raises(UnknownChoice) as caught:
             memory.recall("tea", recipe="theirs")
         assert "mine" in caught.value.remedy
@@ -122,8 +123,7 @@ def test_any_table_is_a_recipe_or_refused(table: dict[str, Any]):
 
 def test_without_more_a_recipe_is_the_one_it_is_like():
     mine = own_recipe("mine", {})
-    assert mine.conversation == BALANCED.conversation
-    assert mine.weights == BALANCED.weights
+    assert replace(mine, name=BALANCED.name, about=BALANCED.about) == BALANCED
     assert own_recipe("mine", {LIKE: "learnings"}).weights == pytest.approx(LEARNINGS.weights)
     assert "learnings" in own_recipe("mine", {LIKE: "learnings"}).about
 

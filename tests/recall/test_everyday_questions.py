@@ -28,48 +28,16 @@ ANSWERS_IT = 0.5
 # Questions that the present ranking fails. Strict: one that is answered may not stay here.
 NOT_YET = frozenset(
     {
-        "where does Jonas live?",
-        "what is his job?",
-        "who is getting married",
-        "is there a food he must not eat?",
-        "which car does Jonas drive?",
         "where does Mara live?",
         "where does Ewan live?",
-        "which instrument does she play?",
         "what sport does Ewan do?",
         "when is the application due?",
-        "where is Ferenc at the moment?",
         "how much money is left for the project?",
-        "the lights went out, what now?",
-        "who makes the noise above us?",
-        "would I enjoy a ride in a balloon?",
-        "does anyone have to pay me back?",
-        "at what time do we meet in the morning?",
-        "may I alter a table on my own?",
-        "what happened on July third?",
-        "what sorts of things did we discuss 105 days ago",
-        "what did I tell you about taxes 105 days ago?",
-        "what came up in our fourteenth session?",
-        "what did we talk about from the third through fifth sessions?",
-        "did I sell anything?",
+        "when did we buy the fridge?",
+        "what does Bob drink?",
+        "everything about zebras",
         "who has the key of the chapel?",
-    }
-)
-OUT_OF_ORDER = frozenset(
-    {
-        "where does Jonas live?",
-        "who is getting married",
-        "is there a food he must not eat?",
-        "which car does Jonas drive?",
-        "where does Mara live?",
-        "where does Ewan live?",
-        "which instrument does she play?",
-        "what sport does Ewan do?",
-        "when is the application due?",
-        "where is Ferenc at the moment?",
-        "how much money is left for the project?",
-        "where do I find the credentials of the live system?",
-        "who has the key of the chapel?",
+        "where will the children spend the night?",
     }
 )
 
@@ -86,7 +54,7 @@ def other_paragraphs(size: int = 20_000) -> str:
     return text[: text.index("\n\n", size - len(paragraphs[0]))] if len(text) > size else text
 
 
-def questions(known: frozenset[str]) -> list[Any]:
+def questions(known: frozenset[str] = frozenset()) -> list[Any]:
     """The questions as parameters. Those that are known to fail today are marked, strictly."""
     marks = pytest.mark.xfail(strict=True, reason="the present ranking fails here")
     return [
@@ -144,7 +112,7 @@ def test_an_everyday_question_is_answered(local: LocalEmbedder, case: Mapping[st
     assert [hit for hit in hits if hit[0] in case.get("small_talk", ()) and hit[1] >= ANSWERS_IT] == []
 
 
-@pytest.mark.parametrize("case", questions(OUT_OF_ORDER))
+@pytest.mark.parametrize("case", questions())
 def test_hits_are_sorted_by_the_number_that_is_shown(local: LocalEmbedder, case: Mapping[str, Any]):
     with holding(local, case["store"]) as (memory, _):
         relevances = [hit.relevance for hit in memory.recall(case["question"], min_relevance=0)]

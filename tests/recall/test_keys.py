@@ -19,7 +19,7 @@ FACTS = {
 @pytest.fixture(params=["model", "disk", "index"])
 def memory(request: pytest.FixtureRequest):
     """With a model; by words alone from disk, as a process begins; and by words alone from the index."""
-    embedder = WordEmbedder() if request.param == "model" else "none"
+    embedder = WordEmbedder(1024) if request.param == "model" else "none"
     with Memory(":memory:", embedder=embedder) as opened:
         for key, text in FACTS.items():
             opened.remember(text, key=key)

@@ -361,3 +361,20 @@ def test_a_question_asked_before_gets_the_same_answer_and_reads_no_vectors(
     for file in (tmp_path / "perdure/sessions/asked").iterdir():
         file.write_bytes(file.read_bytes()[:-20])
     assert ask(kept) == ask(None)
+
+
+def test_a_question_asked_before_that_names_a_speaker_gets_the_same_answer(tmp_path: Path, clock: HandClock):
+    """It is also compared without the name, which the cosines that were kept do not know."""
+    kept = AskedBefore({"XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)})
+
+    def ask(asked: AskedBefore | None) -> list[tuple[int, float, float]]:
+        with Memory(tmp_path / "m.db", embedder=WordEmbedder(), clock=clock) as memory:
+            found = memory.learnings("Which parser token error did Ann see?", asked=asked)
+            return [(hit.record.number, hit.score, hit.relevance) for hit in found.recall]
+
+    with Memory(tmp_path / "m.db", embedder=WordEmbedder(), clock=clock) as memory:
+        for text in ("the parser token is an error", "Ann never parses a token", "the error is of Ann"):
+            memory.remember(text, category="heuristics", conversation_id="c", metadata={"speaker": "Ann"})
+        memory.work()
+    answer = ask(kept)
+    assert ask(kept) == answer == ask(None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,24 +14,25 @@ from hypothesis import strategies as st
 
 from perdure.embed.choice import Chosen
 from perdure.embed.port import Generation
-from perdure.recall.candidates import Candidates, Partition, Ranks
+from perdure.recall.candidates import Candidates, Partition
 from perdure.recall.query import ParsedQuery, SearchRequest
 from perdure.recall.ranking import Ranked
-from perdure.recall.recipe import BALANCED, FACTS, Recipe
-from perdure.recall.score import rank, vector_shares
+from perdure.recall.recipe import BALANCED, FACTS, MEANING, Recipe
+from perdure.recall.relevance import relevance
+from perdure.recall.score import rank
 from perdure.testing.records import NOON
+from perdure.text.bm25 import WordCounts
 
 MAXIMUM = replace(BALANCED, fusion="maximum")
 MATCHING = [
     BALANCED,
     FACTS,
     MAXIMUM,
+    MEANING,
     replace(BALANCED, keyword_weight=1.0, vector_weight=0.0),
-    replace(BALANCED, keyword_weight=0.0, vector_weight=1.0),
-    replace(BALANCED, keyword_weight=0.3, vector_weight=0.7, scale=10.0),
+    replace(MAXIMUM, keyword_weight=0.3, vector_weight=0.7, scale=10.0),
 ]
-# Without a text nothing is asked that could fit or not: these tests are about scores alone.
-QUERY = ParsedQuery("", ["tea"])
+QUERY = ParsedQuery("tea", ["tea"])
 GENERATION = Generation("testing", "rows", 64, "1")
 
 
@@ -56,12 +58,24 @@ chances = st.lists(st.floats(-1, 1, width=32), max_size=20)
 recipes = st.sampled_from(MATCHING)
 
 
+def snapshot_of(found: list[Row]) -> Any:
+    """As much of an index as a score looks at: of each row, whether it holds the word that is asked."""
+    holding_it = np.array([row.keyword > 0 for row in found], np.float64)
+
+    def held(terms: list[int], rows: np.ndarray, _: object) -> tuple[np.ndarray, WordCounts]:
+        holding = np.tile(holding_it[rows], (len(terms), 1))
+        return holding, WordCounts(len(found), len(found), dict.fromkeys(terms, int(holding.sum())))
+
+    return SimpleNamespace(lexical=SimpleNamespace(documents=len(found), held=held))
+
+
 def candidates(found: list[Row], chance: list[float]) -> Candidates:
-    nothing: Any = None
+    parts = [[row for row in found if row.namespace == which] for which in range(3)]
+    found = [row for part in parts for row in part]
     keyword = np.array([row.keyword for row in found], np.float32)
     has_vector = np.array([row.cosine is not None for row in found], np.bool_)
     return Candidates(
-        parts=[(Partition(which, "n", nothing), np.empty(0, np.intp)) for which in range(3)],
+        parts=[(Partition(which, "n", snapshot_of(part)), np.arange(len(part))) for which, part in enumerate(parts)],
         partition=np.array([row.namespace for row in found], np.intp),
         number=np.array([row.number for row in found], np.int64),
         keyword=keyword,
@@ -76,8 +90,10 @@ def candidates(found: list[Row], chance: list[float]) -> Candidates:
 
 def ranked(found: list[Row], chance: list[float], recipe: Recipe, limit: int = 30) -> list[Ranked]:
     store: Any = None
-    request = SearchRequest(query="tea", namespaces=("a", "b", "c"), recipe=recipe, now=NOON, limit=limit)
-    return rank(candidates(found, chance), request, QUERY, store, Chosen(None, GENERATION))[0]
+    request = SearchRequest(
+        query="tea", namespaces=("a", "b", "c"), recipe=recipe, now=NOON, limit=limit, min_relevance=0
+    )
+    return rank(candidates(found, chance), request, QUERY, store, Chosen(None, GENERATION, 0.1))[0]
 
 
 @given(rows, chances, recipes, st.integers(1, 30))
@@ -104,14 +120,17 @@ def test_contributions_add_up_to_the_score(found: list[Row], chance: list[float]
     raw = {(row.namespace, row.number): row for row in found}
     for hit in ranked(found, chance, recipe):
         row, signals = raw[hit.namespace, hit.number], hit.explain
-        assert sum(signal.contribution for signal in signals.values()) == pytest.approx(hit.score)
-        assert sum(signal.weight for signal in signals.values()) == pytest.approx(recipe.scale)
-        for name, signal in signals.items():
-            assert 0 <= signal.normalised <= 1
-            assert signal.contribution == signal.weight * signal.normalised
-            assert signal.raw == (row.keyword if name == "keyword" else row.cosine or 0.0)
-        if recipe.fusion == "chance":
+        total = sum(signal.contribution for signal in signals.values())
+        if recipe.is_relevance:
+            assert hit.score == hit.relevance == relevance(total)
             assert ("vector" in signals) == (row.cosine is not None and recipe.vector_weight > 0)
+        else:
+            assert hit.score == pytest.approx(total)
+            assert sum(signal.weight for signal in signals.values()) == pytest.approx(recipe.scale)
+            assert all(0 <= signal.normalised <= 1 for signal in signals.values())
+        for name, signal in signals.items():
+            assert signal.contribution == signal.weight * signal.normalised
+            assert name == "prior" or signal.raw == (row.keyword if name == "keyword" else row.cosine or 0.0)
 
 
 @given(rows, chances, recipes, st.data())
@@ -166,21 +185,22 @@ def test_reciprocal_rank_fusion_is_the_sum_over_both_lists_divided_by_its_maximu
         assert hit.score == pytest.approx(fused / (len(lists) / 61), abs=1e-5)
 
 
-def shares(cosines: list[float], chance: list[float]) -> list[float]:
-    found = [Row(0, number, 0.0, cosine) for number, cosine in enumerate(cosines, 1)]
-    columns = candidates(found, chance)
-    ranks = Ranks(columns.partition, columns.number, columns.cosine, columns.by_vector)
-    answer = vector_shares(columns, ranks, BALANCED)
-    assert answer is not None
-    return answer.tolist()
+@given(rows, chances)
+def test_how_well_a_memory_fits_does_not_depend_on_the_recipe(found: list[Row], chance: list[float]):
+    fits = {(hit.namespace, hit.number): hit.relevance for hit in ranked(found, chance, BALANCED)}
+    for hit in (*ranked(found, chance, MAXIMUM), *ranked(found, chance, FACTS)):
+        assert hit.relevance == fits.get((hit.namespace, hit.number), hit.relevance)
 
 
-def test_two_memories_that_are_almost_equally_near_get_almost_the_same_share():
-    first, second = shares([0.321, 0.320], [0.321, 0.320])
-    assert first == 1
-    assert second > 0.97
+@given(rows)
+def test_how_well_a_memory_fits_depends_on_how_many_others_there_are_and_not_on_how_they_match(found: list[Row]):
+    known = [row._replace(cosine=row.cosine or 0.0) for row in found]
+    others = [row._replace(keyword=0.0, cosine=-1.0) if row.number > 25 else row for row in known]
+    fits, alone = ({(hit.namespace, hit.number): hit.relevance for hit in ranked(each, [], BALANCED)}
+                   for each in (known, others))  # fmt: skip
+    assert all(fit == pytest.approx(fits[key], abs=2e-4) for key, fit in alone.items() if key[1] <= 25)
 
 
-def test_the_share_of_a_memory_does_not_depend_on_which_others_are_candidates():
-    chance = np.linspace(-0.2, 0.4, 50).tolist()
-    assert shares([0.8, 0.5, 0.1], chance)[:2] == shares([0.8, 0.5], chance)
+def test_two_memories_that_are_almost_equally_near_fit_almost_as_well():
+    first, second = ranked([Row(0, 1, 0.0, 0.321), Row(0, 2, 0.0, 0.320)], [0.321, 0.320], BALANCED)
+    assert first.relevance - second.relevance < 0.01

@@ -489,3 +489,9 @@ def test_the_description_has_an_example_for_every_body_and_a_problem_for_every_r
                 optional = not schemas[body].get("required")
                 assert schemas[body].get("examples") or optional, (method, path, body)
     assert schemas["Problem"]["properties"]["code"]["enum"]
+
+
+def test_a_product_may_say_who_speaks(shared: RunningServer):
+    message = {"role": "user", "speaker": "Lena", "content": "I live in Ulm."}
+    reply = shared("POST", "/api/v0/add_message", {"conversation_id": "of Lena", "message": message})
+    assert reply.json["record"]["metadata"] == {"role": "user", "speaker": "Lena"}

@@ -14,6 +14,7 @@ from perdure import Conversation, Memory
 from perdure.errors import StoreRemote
 from perdure.remote.conversation import RemoteConversation
 from perdure.remote.memory import RemoteMemory
+from perdure.settings import load
 
 # What needs the file itself, or whoever serves it: each says where to run it.
 LOCAL_ALONE = {"backup", "restore_backup", "doctor", "writing_as somebody else"}
@@ -21,10 +22,13 @@ LOCAL_ALONE = {"backup", "restore_backup", "doctor", "writing_as somebody else"}
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[object]]]:
-    folder = tmp_path_factory.mktemp("story")
-    with Memory(folder / "local.db", embedder="none") as memory:
+    """In the scope of S2, so that an episode waits."""
+    folder, scope = tmp_path_factory.mktemp("story"), {"PERDURE_LEARN_SCOPE": "conversation"}
+    settings = load({"HOME": str(folder), **scope}, embedder="none")
+    with Memory(folder / "local.db", settings=settings) as memory:
         local = tell(memory)
-    with RunningServer(folder / "served.db") as server, Memory(server.started["url"], token=server.owner) as memory:
+    served = RunningServer(folder / "served.db", environment=scope)
+    with served as server, Memory(server.started["url"], token=server.owner) as memory:
         return {"local": local, "remote": tell(memory)}
 
 

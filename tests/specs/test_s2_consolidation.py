@@ -64,15 +64,15 @@ def _server(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def memory(tmp_path: Path, clock: HandClock) -> Iterator[Memory]:
-    """A memory whose episodes wait until somebody consolidates them."""
-    with open_memory(tmp_path / "m.db", clock, WordEmbedder(), learn="agent") as opened:
+    """A memory whose episodes wait until somebody consolidates them, in the scope of S2."""
+    with open_memory(tmp_path / "m.db", clock, WordEmbedder(), learn="agent", learn_scope="conversation") as opened:
         yield opened
 
 
 @pytest.fixture
 def watching(tmp_path: Path, clock: HandClock) -> Iterator[Memory]:
     """The same memory, with a language model that `work` asks."""
-    with open_memory(tmp_path / "m.db", clock, WordEmbedder()) as opened:
+    with open_memory(tmp_path / "m.db", clock, WordEmbedder(), learn_scope="conversation") as opened:
         yield opened
 
 

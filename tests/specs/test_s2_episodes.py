@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +10,17 @@ import pytest
 from clocks import NOON
 from fsrs import Card, Rating, Scheduler
 
+from perdure import Memory
 from perdure.clock import parse_time
 from perdure.episodes.forgetting import MemoryState, first_state, grade_of, reviewed
 from perdure.model import FACT_CATEGORIES
+from perdure.settings import load
+from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
     from clocks import HandClock
 
-    from perdure import Memory, Record
+    from perdure import Record
 
 TOPICS = (
     "train ride",
@@ -44,6 +48,14 @@ def say(memory: Memory, count: int = 8, *, at: Any = NOON, about: str = "a train
 
 def episodes(memory: Memory) -> list[Record]:
     return sorted(memory.list(key_type="episode", limit=100), key=lambda record: record.number)
+
+
+@pytest.fixture
+def memory(clock: HandClock) -> Iterator[Memory]:
+    """In the scope of S2, where the rest of a conversation stays open."""
+    settings = load(None, learn_scope="conversation", actor="ana")
+    with Memory(":memory:", settings=settings, embedder=WordEmbedder(), clock=clock) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def learned(memory: Memory, *sayings: str, at: datetime = JANUARY) -> dict[str, 
 def test_who_somebody_is(memory: Memory):
     """S2 identity: name, place, occupation and age."""
     assert learned(memory, "My name is Ada.", "I live in Osaka.", "I work as a nurse.", "I'm 34.") == dict.fromkeys(
-        ("User's name is Ada", "User lives in Osaka", "User works as a nurse", "User is 34"), "identity"
+        ("User's name is Ada", "Ada lives in Osaka", "Ada works as a nurse", "Ada is 34"), "identity"
     )
 
 

@@ -97,4 +97,4 @@ def test_before_the_refactoring(memory: Memory):
     assert [one.description for one in memory.checkpoints()] == ["Before major auth system refactor"]
     memory.restore_checkpoint("pre-refactor-v2", clear_existing=True)
     assert memory.get("decision:auth").text == "The auth system uses sessions"
-    assert [hit.record.key for hit in memory.recall("how does auth work?")] == ["decision:auth"]
+    assert [hit.record.key for hit in memory.recall("which auth system is it?")] == ["decision:auth"]

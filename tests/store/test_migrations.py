@@ -341,7 +341,7 @@ def test_every_named_query_is_used():
     built = {f"where_{name}" for name in ("context_type", "tier", "source_project", "spec_folder", "conversation_id")}
     built |= {f"where_{name}" for name in ("categories", "sources", "since", "until", "created_since", "created_until")}
     built |= {f"where_{name}" for name in ("unexpired_at", "numbers", "min_importance", "max_importance", "key_type")}
-    built |= {"where_where", "where_no_episode", "where_no_proposal", "where_no_message"}
+    built |= {"where_where", "where_told_in", "where_no_episode", "where_no_proposal", "where_no_message"}
     built |= {
         f"lines_{name}" for name in ("session", "actor", "operation", "request", "before", "after", "since", "until")
     }

@@ -37,7 +37,9 @@ from perdure.text.introductions import Introduction, find_introduction
     ],
 )
 def test_a_speaker_gives_their_name(text: str, name: str):
-    assert find_introduction(text) == Introduction(name, corrects=False)
+    found = find_introduction(text)
+    assert found is not None
+    assert (found.name, found.corrects) == (name, False)
 
 
 @pytest.mark.parametrize(
@@ -91,3 +93,10 @@ def steps(text: str) -> int:
     finally:
         sys.setprofile(None)
     return count
+
+
+@pytest.mark.parametrize(
+    "text", ["Call me Leni.", "Can you call me Leni?", "My friends are fine, but you can call me Leni"]
+)
+def test_how_somebody_wants_to_be_called_is_a_nickname(text: str):
+    assert find_introduction(text) == Introduction("Leni", corrects=False, is_nickname=True)

@@ -244,9 +244,11 @@ def checked_fields(
     good: list[tuple[BankEntry, dict[str, Any]]] = []
     skipped: list[SkippedEntry] = []
     for entry in entries:
-        fields = entry_fields(entry, None if entry.is_global else project) | {"trust": "normal"}
+        fields = entry_fields(entry, None if entry.is_global else project)
+        fields["trust"] = "normal"
         if told_in is not None and not entry.is_global:
-            fields |= {"trust": "low", "metadata": {**fields["metadata"], TOLD_IN: [told_in]}}
+            fields["trust"] = "low"
+            fields["metadata"] = {**fields["metadata"], TOLD_IN: [told_in]}
         try:
             check_text(fields["text"])
             written = {name: value for name, value in fields.items() if name not in {"text", *_TIMES, _OBSERVATIONS}}

@@ -227,10 +227,11 @@ def standing_of(memory: Memory, existing: Record | None, section: Section) -> st
 def write_section(
     memory: Memory, section: Section, existing: Record | None, untrusted: Mapping[str, Any]
 ) -> Remembered:
-    parts = (existing.metadata if existing else {}, section.fields.get("metadata", {}), untrusted.get("metadata", {}))
-    own = {name: value for part in parts for name, value in part.items()}
+    metadata: dict[str, Any] = dict(existing.metadata if existing else {})
+    for given in (section.fields, untrusted):
+        metadata |= given.get("metadata", {})
     fields: dict[str, Any] = {"source": "import", **section.fields, **untrusted}
-    fields["metadata"] = {**own, FILE_HASH: section.hash}
+    fields["metadata"] = {**metadata, FILE_HASH: section.hash}
     if section.at and existing is None:
         fields["valid_at"] = format_time(section.at)
     version = existing.version if existing and existing.state == "active" else 0

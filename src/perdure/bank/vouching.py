@@ -19,13 +19,14 @@ _PAGE = 1000
 
 @value_class
 class Vouched:
-    """`root` is where the project begins; `is_new` says whether it was otherwise before. `memories` have another trust
-    now, and one undo of `batch` takes that back.
+    """`project` is the folder in which it begins, `is_new` says whether it was otherwise before. `updated` memories
+    have another trust now, and one undo of `batch` takes that back.
     """
 
-    root: str
+    project: str
+    trusted: bool
     is_new: bool
-    memories: int = 0
+    updated: int = 0
     batch: str | None = None
 
 
@@ -37,7 +38,8 @@ def vouch(memories: list[Memory], project: str | os.PathLike[str]) -> Vouched:
     def is_of_project(record: Record) -> bool:
         return not own.isdisjoint(places_of(record) or ())
 
-    return Vouched(str(root), is_new, *_set_trust(memories, "normal", is_of_project))
+    updated, batch = _set_trust(memories, "normal", is_of_project)
+    return Vouched(str(root), trusted=True, is_new=is_new, updated=updated, batch=batch)
 
 
 def vouch_no_longer(memories: list[Memory], project: str | os.PathLike[str]) -> Vouched:
@@ -49,7 +51,8 @@ def vouch_no_longer(memories: list[Memory], project: str | os.PathLike[str]) -> 
         ids = record.metadata.get(TOLD_IN)
         return record.trust == "normal" and isinstance(ids, list) and id in ids
 
-    return Vouched(str(root), was_trusted, *_set_trust(memories, "low", was_of_project))
+    updated, batch = _set_trust(memories, "low", was_of_project)
+    return Vouched(str(root), trusted=False, is_new=was_trusted, updated=updated, batch=batch)
 
 
 def _set_trust(memories: list[Memory], trust: str, is_meant: Callable[[Record], bool]) -> tuple[int, str | None]:

@@ -17,7 +17,7 @@ from perdure.cli.project_options import PROJECT, find_project, open_retro
 from perdure.cli.record_view import evictions
 from perdure.cli.render import Column, Table, View, empty_answer
 from perdure.cli.retro_view import retro_view
-from perdure.cli.terminal import dim, note, safe
+from perdure.cli.terminal import count_memories, dim, note, safe
 from perdure.errors import NotAllowed
 from perdure.jsonable import list_document
 
@@ -72,8 +72,8 @@ def import_(target: Target, *, trusted: bool, revive: bool, project: Path | None
         after += empty_answer("There is no knowledge bank here.", f"Begin one: {target.hint('retro', '--name', '…')}")
     if done.low_trust:
         trusting = target.hint("session", "trust")
-        told = f"{done.low_trust:,} {'is' if done.low_trust == 1 else 'are'} told in this project alone"
-        after.append(dim(f"{told}, until you trust it: {trusting}"))
+        low = count_memories(done.low_trust)
+        after.append(dim(f"told in this project alone: {low}; everywhere, once you trust it: {trusting}"))
     if done.batch:
         after.append(dim(f"take it back: {target.hint('undo', done.batch)}"))
         after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))

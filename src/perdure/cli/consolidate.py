@@ -12,6 +12,7 @@ from perdure.cli.confirm import DRY_RUN
 from perdure.cli.progress import Bar
 from perdure.cli.render import View, empty_answer
 from perdure.cli.terminal import dim, note, number_label, safe
+from perdure.cli.waiting import next_step
 from perdure.learn.render import fact_line
 from perdure.text.preview import one_line
 
@@ -38,9 +39,11 @@ def main(target: Target, *, conversation: str | None, dry_run: bool) -> View:
     """
     with target.memory() as memory, Bar("Consolidating") as bar:
         result = memory.consolidate(conversation, dry_run=dry_run, progress=bar)
+        is_idle = not result.episodes and not result.notes
+        missing = next_step(target, memory, conversation) if is_idle else ""
     after = [*map(note, result.notes)]
-    if not result.episodes and not result.notes:
-        after += empty_answer("No episode waits.", f"Make episodes of what was said: {target.hint('work')}")
+    if missing:
+        after += empty_answer("No episode waits.", missing)
     elif result.batch:
         after.append(dim(f"take it back: {target.hint('undo', result.batch)}"))
     elif dry_run:

@@ -11,6 +11,7 @@ from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import completing
 from perdure.cli.render import View, empty_answer
 from perdure.cli.terminal import dim, number_label, safe
+from perdure.cli.waiting import next_step
 from perdure.clock import format_time, local_day
 from perdure.jsonable import list_document
 from perdure.model import FACT_CATEGORIES, Record
@@ -43,6 +44,8 @@ def main(
     """
     with target.memory() as memory:
         facts = memory.facts(query, limit=limit, history=history, conversation_id=conversation, category=category)
+        missing = "" if facts else next_step(target, memory, conversation)
+    unknown = empty_answer("No such fact is known.", missing)
     return View(
         json=list_document("facts", facts),
         lines=fact_lines(facts, history=history),
@@ -54,7 +57,7 @@ def main(
             for fact in facts
             for each in (fact.record, *(fact.earlier if history else ()))
         ),
-        after=next_steps(target, facts, history=history),
+        after=unknown if missing else next_steps(target, facts, history=history),
     )  # fmt: skip
 
 
@@ -74,8 +77,6 @@ def lifetime(record: Record) -> str:
 
 
 def next_steps(target: Target, facts: Sequence[Fact], *, history: bool) -> tuple[str, ...]:
-    if not facts:
-        return empty_answer("No such fact is known.", f"Learn from what was said: {target.hint('work')}")
     changed = next((fact for fact in facts if fact.earlier), None)
     if changed and not history:
         return (dim(f"what was true before: {target.hint('facts', history=True)}"),)

@@ -44,7 +44,9 @@ _MOST_UNREAD: Final = 20
 @click.argument("path", required=False, type=FilePath(allow_dash=True))
 @option("--from", "tool", type=click.Choice(_TOOLS), help="Import what this tool keeps, from where it keeps it.")
 @option(
-    "--trusted", is_flag=True, help="The file is your own: keep the sources, trust, tiers, times and counts it names."
+    "--trusted",
+    is_flag=True,
+    help="The file is your own: keep the sources, trust, tiers, importance, times and counts it names.",
 )
 @option("--revive", is_flag=True, help="Also import what was deleted or changed here later; only of an export.")
 @option("--all-namespaces", is_flag=True, help="Each memory of an export into the namespace that it names.")

@@ -131,7 +131,11 @@ def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: 
         yield _heading(record, click.style(_ALWAYS, fg="magenta"), several=several)
         yield from _text(record, frozenset())
         yield ""
-    for position, hit in enumerate(_below(recall, explain=explain)):
+    hits = _below(recall, explain=explain)
+    # What speaks against a memory makes no other bar longer.
+    signals = [hit.explain.values() for hit in hits] if explain else []
+    most = max((sum(max(signal.contribution, 0.0) for signal in each) for each in signals), default=1.0)
+    for position, hit in enumerate(hits):
         if position:
             yield ""
         version = f"version {hit.record.version}" if past else None
@@ -140,7 +144,7 @@ def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: 
         if hit.concepts:
             yield f"    {dim(safe(f'Contains: {_counted(hit.concepts)}'))}"
         if explain:
-            yield from score_bars(hit.explain, hit.score, recall[0].score)
+            yield from score_bars(hit.explain, hit.score, most)
 
 
 def _below(recall: Recall, *, explain: bool) -> list[Hit]:

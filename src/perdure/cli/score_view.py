@@ -1,4 +1,4 @@
-"""Why a hit was found: a bar for each signal, as long as its part in the best score, and the sum it comes from."""
+"""Why a hit was found: a bar for each signal, as long as its part in the best hit, and the sum it comes from."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _GAP: Final = "  "
 _LONGEST_BAR: Final = 24
 _SHORTEST_BAR: Final = 8
 _LONGEST_NAME: Final = 16
+_ROUNDING: Final = 1e-3
 
 
 def score_bars(signals: Mapping[str, Signal], score: float, best: float) -> Iterator[str]:
-    """The columns are as wide as they need to be; on a narrow terminal the sum goes below its bar. The score comes
-    last: it orders the hits of one answer, and `best` is that of the first.
+    """The columns are as wide as they need to be; on a narrow terminal the sum goes below its bar. What all of them
+    come to stands last, and `best` is what speaks for the best hit.
     """
     marks = glyphs()
     names = _column([clip(safe(name), _LONGEST_NAME, marks.more) for name in signals])
@@ -53,7 +54,11 @@ def score_bars(signals: Mapping[str, Signal], score: float, best: float) -> Iter
         if signal.passage:
             start, end = signal.passage
             yield " " * _INDENT + dim(clip(f"passage: characters {start:,} to {end:,} of the text", width() - _INDENT))
-    yield " " * _INDENT + dim(clip(f"score {score:.3f}, to compare with the others of this answer", width() - _INDENT))
+    evidence = sum(signal.contribution for signal in signals.values())
+    is_sum = abs(evidence - score) < _ROUNDING
+    told = f"score {score:.3f}, to compare with the others of this answer"
+    told = told if is_sum else f"evidence {evidence:.3f}; the score is the relevance, {score:.2f}"
+    yield " " * _INDENT + dim(clip(told, width() - _INDENT))
 
 
 def signals_field(signals: Mapping[str, Signal], score: float) -> str:

@@ -264,7 +264,7 @@ def trust(target: Target, *, project: str) -> View:
 
     done = _vouched(target, project, vouch)
     state = "" if done.is_new else " already"
-    return _with_undo(target, done, f"{safe(done.root)} is trusted{state}: what it says is told in all projects.")
+    return _with_undo(target, done, f"{safe(done.project)} is trusted{state}: what it says is told in all projects.")
 
 
 @main.part("distrust", examples=("perdure session distrust",))
@@ -278,7 +278,7 @@ def distrust(target: Target, *, project: str) -> View:
     from perdure.bank.vouching import vouch_no_longer
 
     done = _vouched(target, project, vouch_no_longer)
-    return _with_undo(target, done, f"{safe(done.root)} is not trusted: what it says is told in its own sessions.")
+    return _with_undo(target, done, f"{safe(done.project)} is not trusted: what it says is told in its own sessions.")
 
 
 _COLUMNS: Final[tuple[Column[SessionSeen], ...]] = (
@@ -309,7 +309,7 @@ def _vouched(target: Target, project: str, vouching: Callable[[list[Memory], str
 
 
 def _with_undo(target: Target, done: Vouched, sentence: str) -> View:
-    after = [dim(f"Another trust now: {count_memories(done.memories)}.")] if done.memories else []
+    after = [dim(f"Another trust now: {count_memories(done.updated)}.")] if done.updated else []
     if done.batch:
         after.append(dim(f"take that back: {target.hint('undo', done.batch, all_namespaces=True)}"))
     return View(json=done, lines=[sentence], after=after)

@@ -1,4 +1,5 @@
-"""The embedder that needs no key, no server and no network: all-MiniLM-L6-v2, in this process.
+"""The embedder that needs no key, no server and no network: our own small model, in this process. It is
+all-MiniLM-L6-v2, trained further for memories and the questions that people ask about them (training/README.md).
 
 Importing this module costs nothing. The model is loaded by the first text, once, by whichever thread comes first.
 """
@@ -29,7 +30,11 @@ if TYPE_CHECKING:
     Grid: TypeAlias = NDArray[np.int32]
 
 DIMENSIONS: Final = 384
-GENERATION: Final = Generation("local", "all-MiniLM-L6-v2", DIMENSIONS, weights.QUANTISER)
+GENERATION: Final = Generation("local", weights.MODEL, DIMENSIONS, weights.QUANTISER)
+# What `perdure-minilm` 1 made: the model that ours was trained from.
+UNTRAINED: Final = Generation("local", "all-MiniLM-L6-v2", DIMENSIONS, "int8-1")
+# Training left it as it was.
+_TOKENIZER_NAME: Final = "all-MiniLM-L6-v2 tokenizer"
 
 # No text needs more to fill the model's window; tokenising a megabyte to keep 256 tokens of it would take a second.
 _MAX_CHARACTERS: Final = 8192
@@ -59,12 +64,14 @@ def unavailable() -> EmbedderUnavailable | None:
 
 
 class LocalEmbedder:
-    """all-MiniLM-L6-v2 with int8 weights."""
+    """Our model with int8 weights. In a store whose vectors are `UNTRAINED` it stands in for that model until `work`
+    has made new ones: training moved texts so little that questions find them as they did before.
+    """
 
-    generation = GENERATION
     window = weights.MAX_TOKENS - _SPECIAL_TOKENS
 
-    def __init__(self, load: Callable[[], Model] | None = None) -> None:
+    def __init__(self, load: Callable[[], Model] | None = None, generation: Generation = GENERATION) -> None:
+        self.generation = generation
         self._load = load or load_model
         self._lock = Lock()
         self._loaded: Model | None = None
@@ -220,7 +227,7 @@ def open_counter(model: Path) -> TokenCounter:
         counted = max(tokens, len(beginning) // _CHARACTERS_PER_TOKEN)
         return counted if len(text) == len(beginning) else -(-counted * len(text) // len(beginning))
 
-    return TokenCounter(f"{GENERATION.model} tokenizer", count)
+    return TokenCounter(_TOKENIZER_NAME, count)
 
 
 def _encodable(text: str) -> str:

@@ -16,6 +16,8 @@ from perdure.providers.options import Options
 
 # Version 5 knows which words the model wants before a question and before what may answer it.
 _LIBRARY: Final = ("sentence_transformers", "sentence-transformers>=5")
+# Which parts a model is made of, in the order in which they work.
+_PARTS: Final = "modules.json"
 _MAX_BYTES: Final = 1 << 20
 _REMEDY: Final = "Use a model that needs no code of its own, or serve it (Ollama, vLLM) and name the server."
 
@@ -43,10 +45,11 @@ def require_library_parts(folder: Path) -> None:
     """Refuse a model that brings code of its own: earlier versions of the library import what lies in the folder,
     whatever they are told.
     """
-    for path in sorted(folder.glob("modules.json")) + sorted(folder.glob("*/router_config.json")):
+    for path in sorted(folder.glob(_PARTS)) + sorted(folder.glob("*/router_config.json")):
         try:
             parts: Any = json.loads(read_regular(path, _MAX_BYTES))
-            types = parts["types"].values() if isinstance(parts, dict) else [part["type"] for part in parts]
+            is_list = path.name == _PARTS
+            types: list[Any] = [part["type"] for part in parts] if is_list else list(parts["types"].values())
             foreign = [name for name in types if not str(name).startswith("sentence_transformers.")]
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise EmbedderUnavailable(f"{path} cannot be read: {type(error).__name__}.", remedy=_REMEDY) from error

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 DISTRIBUTION: Final = "perdure-minilm"
 PACKAGE: Final = "perdure_minilm"
-# Part of the file's name and of the vectors' generation: raise it whenever the weights come out differently.
+# Both are part of the file's name and of the vectors' generation: another training is another model, and another way to
+# eight bits another quantiser.
+MODEL: Final = "perdure-minilm-2"
 QUANTISER: Final = "int8-1"
-FILE: Final = f"minilm-{QUANTISER}.weights"
+FILE: Final = f"{MODEL}-{QUANTISER}.weights"
 TOKENIZER: Final = "tokenizer.json"
 
 LAYERS: Final = 6

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, takewhile
 from typing import Final
 
-from perdure.episodes.keys import numbers_by_position, position_of
+from perdure.episodes.keys import numbers_by_position, position_of, prefix_of
 from perdure.episodes.metadata import CONSOLIDATED_AT, FIRST_MESSAGE
 from perdure.ids import EPISODE, MESSAGE
 from perdure.model import Record
 from perdure.store.port import Reader
 
 _READ_AT_ONCE: Final = 500
+_LAST: Final = 16
 
 
 def episodes_of(reader: Reader, conversation: str) -> Iterator[Record]:
@@ -28,6 +29,13 @@ def unconsolidated(reader: Reader, conversation: str) -> list[Record]:
 def messages_after(reader: Reader, conversation: str, position: int) -> Iterator[Record]:
     """Those that are there, in the order of their positions."""
     return _active(reader, [number for _, number in numbers_by_position(reader, MESSAGE, conversation, position)])
+
+
+def last_message(reader: Reader, conversation: str) -> Record | None:
+    """The newest one that is there; None where none is."""
+    found = reader.keys(prefix_of(MESSAGE, conversation), limit=_LAST, newest=True)
+    numbers = [number for key, number in found if position_of(key) is not None]
+    return next((record for record in reader.fetch(numbers) if record.state == "active"), None)
 
 
 def messages_of_episode(reader: Reader, episode: Record) -> list[Record]:

@@ -9,28 +9,39 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 # What the rules say when a message has come: wait for more, cut behind it, cut before it, or leave it to a model.
 Verdict: TypeAlias = Literal["open", "full", "gap", "judge"]
 # Why an episode ends where it ends. The last three are what a model may say.
 Boundary: TypeAlias = Literal["size", "temporal gap", "content shift", "goal completion", "prediction error"]
 
+LONG_SILENCE: Final = timedelta(days=1)
+_ANSWERED: Final = 2
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The settings that begin with `episode_`."""
+    """The settings that begin with `episode_`. `closes_short`: what is shorter than an episode becomes one as well when
+    nothing comes after it.
+    """
 
     min_messages: int = 5
     max_messages: int = 30
     gap: timedelta = timedelta(minutes=15)
     short_message: int = 5
     close: timedelta = timedelta(hours=1)
+    closes_short: bool = False
 
     @property
     def fewest(self) -> int:
         """Of so many messages an episode may be made: the one that ends it belongs to the next."""
         return max(1, self.min_messages - 1)
+
+    @property
+    def fewest_closed(self) -> int:
+        """Of so many messages an episode may be made when nothing comes after them."""
+        return 1 if self.closes_short else self.fewest
 
 
 class Said(NamedTuple):
@@ -58,11 +69,16 @@ def judge(messages: Sequence[Said], rules: Rules) -> Verdict:
     return "open" if messages[-1].length <= rules.short_message else "judge"
 
 
-def has_ended(messages: Sequence[Said], rules: Rules, now: datetime) -> bool:
+def has_ended(messages: Sequence[Said], rules: Rules, now: datetime, *, is_whole: bool = False) -> bool:
     """Whether open messages are an episode although nothing came after them: they are old enough to be cut off by
-    whatever is said next.
+    whatever is said next. `is_whole`: the conversation holds nothing else. The short rest of a longer one waits a day
+    for what follows, and longer while nobody has answered.
     """
-    return len(messages) >= rules.fewest and now - messages[-1].at > max(rules.close, rules.gap)
+    silence = max(rules.close, rules.gap)
+    if len(messages) < rules.fewest and not is_whole:
+        silence = max(silence, LONG_SILENCE)
+    fewest = rules.fewest_closed if is_whole else min(rules.fewest, max(rules.fewest_closed, _ANSWERED))
+    return len(messages) >= fewest and now - messages[-1].at > silence
 
 
 def first_cut(messages: Sequence[Said], rules: Rules, ask: Callable[[int], Cut | None] = lambda _: None) -> Cut | None:

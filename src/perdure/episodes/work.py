@@ -32,6 +32,7 @@ from perdure.text.entry import entry_of
 if TYPE_CHECKING:
     from perdure.lifecycle.write_context import WriteBatch
     from perdure.services import Services
+    from perdure.settings import Settings
 
 # So many facts of a conversation count as known, and so many are shown to a model, with so many of the last episodes.
 _FACTS: Final = 100
@@ -106,14 +107,14 @@ def work_on_episodes(services: Services, progress: Progress | None = None) -> Ep
     return EpisodeWork(made, done, tuple(notes))
 
 
-def rules_of(services: Services) -> Rules:
-    settings = services.settings
+def rules_of(settings: Settings) -> Rules:
     return Rules(
         settings.episode_min_messages,
         settings.episode_max_messages,
         timedelta(minutes=settings.episode_gap_minutes),
         settings.episode_short_message,
         timedelta(minutes=settings.episode_close_minutes),
+        closes_short=settings.learn_scope == "subject",
     )
 
 
@@ -149,7 +150,7 @@ def open_conversations(services: Services, namespace: str, rules: Rules) -> Open
         found = [
             name
             for name in changed
-            if last_position(reader, MESSAGE, name) - last_position(reader, EPISODE, name) >= rules.fewest
+            if last_position(reader, MESSAGE, name) - last_position(reader, EPISODE, name) >= rules.fewest_closed
         ]
     # Looking at a few lines again costs less than writing down that they were looked at.
     return OpenConversations(found, note, [now, decided_by], is_news=now - seen > _FEW_LINES)
@@ -169,7 +170,7 @@ class EpisodeMaker:
     has_facts: bool | None = None
 
     def __post_init__(self) -> None:
-        self.rules = rules_of(self.services)
+        self.rules = rules_of(self.services.settings)
         self.wanted = self.model.name
         self.was_disturbed = False
         self.is_full = False
@@ -231,7 +232,7 @@ class EpisodeMaker:
                 made, last, waiting = made + len(stored.positions), max([last, *stored.positions]), []
             if found is None:
                 break
-        if len(messages) - start >= self.rules.fewest:
+        if len(messages) - start >= self.rules.fewest_closed:
             self.still_open.append(messages[start].number)
         return made
 
@@ -254,7 +255,8 @@ class EpisodeMaker:
             return Cut(judged.end, judged.boundary)
 
         cut = first_cut(said, self.rules, ask)
-        if cut is None and has_ended(said, self.rules, self.services.context.clock()):
+        now = self.services.context.clock()
+        if cut is None and has_ended(said, self.rules, now, is_whole=before.is_empty):
             cut = Cut(len(said), "temporal gap")
         if cut is None:
             return None
@@ -283,6 +285,12 @@ class Before:
     maker: EpisodeMaker
     conversation: str
     last: int
+    has_added: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the conversation has no episode yet."""
+        return not self.last and not self.has_added
 
     @cached_property
     def _episodes(self) -> tuple[deque[frozenset[str]], deque[str]]:
@@ -309,6 +317,7 @@ class Before:
         return Background(list(self._episodes[1]), [fact.text for fact in self._facts[:_FACTS_SHOWN]])
 
     def add(self, found: EndedEpisode) -> None:
+        self.has_added = True
         terms, texts = self._episodes
         terms.append(found.terms)
         texts.append(found.about.text)

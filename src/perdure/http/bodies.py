@@ -369,10 +369,13 @@ class ProposalAnswer(Body):
 
 
 class ChatMessage(Body):
-    """`timestamp` is ISO 8601, or milliseconds since 1970; without one it was said now."""
+    """`speaker` is the name of whoever speaks in that role, if they have one. `timestamp` is ISO 8601, or milliseconds
+    since 1970; without one it was said now.
+    """
 
     role: str
     content: str
+    speaker: str | None = None
     timestamp: int | str | None = None
 
 

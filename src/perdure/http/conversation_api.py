@@ -42,8 +42,9 @@ def add_message(caller: Asking, body: AddMessage, idempotency_key: Key = None) -
         except (ValueError, OverflowError, OSError) as error:
             raise InvalidInput("timestamp is not a time in milliseconds since 1970.") from error
     conversation = caller.memory.conversation(body.conversation_id)
+    key = header_text(idempotency_key)
     return json_response(
-        conversation.add_message(message.role, message.content, at=at, idempotency_key=header_text(idempotency_key))
+        conversation.add_message(message.role, message.content, at=at, speaker=message.speaker, idempotency_key=key)
     )
 
 

@@ -7,24 +7,27 @@ consolidation was taken back wait until somebody says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from perdure.episodes import episode_model
+from perdure.episodes.episode import said_at
 from perdure.episodes.keys import conversations_with
-from perdure.episodes.lookup import unconsolidated
+from perdure.episodes.lookup import last_message, unconsolidated
 from perdure.episodes.messages import check_conversation
 from perdure.episodes.metadata import CONSOLIDATED_AT, SURPRISE
 from perdure.episodes.retry import retry_episode
+from perdure.episodes.segment import LONG_SILENCE
+from perdure.episodes.work import rules_of
 from perdure.errors import ModelOutputInvalid, ModelUnavailable, ProviderUnavailable, SettingsInvalid
 from perdure.ids import EPISODE, MAX_NUMBER
 from perdure.learn.actions import check_actions
 from perdure.learn.model_engine import MOST_EPISODES, PREVIEW, PURPOSE, ModelEngine
 from perdure.learn.results import Consolidation, total
 from perdure.learn.rules_engine import RulesEngine
-from perdure.learn.run import apply_actions, full_note, has_room, read_task
+from perdure.learn.run import FactsRead, apply_actions, full_note, has_room, read_task
 from perdure.learn.task import ConsolidationTask, Engine
 from perdure.lifecycle.parked import Retries
 from perdure.llm.port import Parked
@@ -47,7 +50,31 @@ def engine_of(services: Services, *, keeps: bool = False) -> Engine | None:
     settings = services.settings
     if settings.learn == "auto" and settings.llm != "none":
         return ModelEngine(services, settings.llm, keeps)
-    return RulesEngine() if settings.learn in {"auto", "rules"} else None
+    return RulesEngine(services) if settings.learn in {"auto", "rules"} else None
+
+
+def due_episodes(
+    services: Services, reader: Reader, waiting: Mapping[str, list[Record]]
+) -> Iterator[tuple[str, list[Record]]]:
+    """Of the episodes that wait in a namespace, by conversation, those that are to be consolidated now. They wait
+    together, for three of them, for the end of a session, or for a day; with the scope `conversation`, each
+    conversation by itself for three.
+    """
+    settings, now = services.settings, services.context.clock()
+    if settings.learn_scope == "conversation":
+        yield from ((name, found) for name, found in waiting.items() if are_enough(found, settings))
+        return
+    every = [record for found in waiting.values() for record in found]
+    is_late = any(now - (record.valid_at or record.created_at) > LONG_SILENCE for record in every)
+    if is_late or are_enough(every, settings) or any(is_over(services, reader, name) for name in waiting):
+        yield from waiting.items()
+
+
+def is_over(services: Services, reader: Reader, conversation: str) -> bool:
+    """Whether nothing was said for so long that the session has ended."""
+    rules = rules_of(services.settings)
+    last = last_message(reader, conversation)
+    return last is not None and services.context.clock() - said_at(last) > max(rules.close, rules.gap)
 
 
 def are_enough(waiting: Sequence[Record], settings: Settings) -> bool:
@@ -90,6 +117,7 @@ class Consolidator:
     invalid: int = 0
     parked: int = 0
     given_up: bool = False
+    facts: FactsRead = field(default_factory=FactsRead)
 
     def run(self, namespace: str, conversation: str, episodes: Sequence[Record], batch: WriteBatch) -> None:
         services = self.services
@@ -100,7 +128,8 @@ class Consolidator:
                 self.notes.append(full_note(task))
                 return
         try:
-            self.done.append(run_task(services, task, self.engine, batch, dry_run=self.dry_run))
+            done = run_task(services, task, self.engine, batch, dry_run=self.dry_run, read_before=self.facts)
+            self.done.append(done)
             self.invalid = 0
         except ModelOutputInvalid as error:
             self._unusable(task, error)
@@ -130,12 +159,20 @@ class Consolidator:
 
 
 def run_task(
-    services: Services, task: ConsolidationTask, engine: Engine, batch: WriteBatch, *, dry_run: bool = False
+    services: Services,
+    task: ConsolidationTask,
+    engine: Engine,
+    batch: WriteBatch,
+    *,
+    dry_run: bool = False,
+    read_before: FactsRead | None = None,
 ) -> Consolidation:
     """One run. It answers nothing when somebody else was faster."""
     known = {fact.number for fact in task.facts}
     actions, notes = check_actions(engine.actions(task), known)
-    done = apply_actions(services, task, actions, engine.name, batch, dry_run=dry_run)
+    done = apply_actions(
+        services, task, actions, engine.name, batch, dry_run=dry_run, read_before=None if dry_run else read_before
+    )
     if done is None:
         return Consolidation(done=not dry_run)
     if not dry_run and done.episodes:
@@ -164,7 +201,8 @@ def consolidate(
     with services.store.read(namespace) as reader:
         names = conversations_with(reader, EPISODE) if name is None else [name]
         waiting = [(each, pending_episodes(reader, each, (), forced=True)) for each in names]
-    run_all(worker, [(namespace, each, episodes, batch) for each, episodes in waiting], most, progress)
+    groups = together(services, engine, waiting)
+    run_all(worker, [(namespace, each, episodes, batch) for each, episodes in groups], most, progress)
     return worker.result()
 
 
@@ -179,12 +217,25 @@ def work_on_consolidation(services: Services, limit: int | None, progress: Progr
     for namespace in services.store.namespaces():
         parked = [item for item in services.store.parked(namespace) if item.purpose == PURPOSE]
         with services.store.read(namespace) as reader:
-            for name in conversations_with(reader, EPISODE):
-                waiting = pending_episodes(reader, name, parked, forced=False)
-                if are_enough(waiting, services.settings):
-                    due.append((namespace, name, waiting, context.batch()))
+            names = conversations_with(reader, EPISODE)
+            found = {name: pending_episodes(reader, name, parked, forced=False) for name in names}
+            waiting = {name: episodes for name, episodes in found.items() if episodes}
+            groups = together(services, engine, due_episodes(services, reader, waiting))
+            due += [(namespace, name, episodes, context.batch()) for name, episodes in groups]
     run_all(worker, due, MAX_NUMBER if limit is None else limit, progress)
     return worker.result()
+
+
+def together(
+    services: Services, engine: Engine, waiting: Iterable[tuple[str, list[Record]]]
+) -> list[tuple[str, list[Record]]]:
+    """The episodes that one run after the other takes, by conversation. Who says which episode tells what may look at
+    several conversations at once, where facts are compared over all of them: of many chats most are short.
+    """
+    groups = [(name, episodes) for name, episodes in waiting if episodes]
+    if not engine.mixes_conversations or services.settings.learn_scope == "conversation" or not groups:
+        return groups
+    return [(groups[0][0], [record for _, episodes in groups for record in episodes])]
 
 
 def run_all(
@@ -204,7 +255,7 @@ def run_all(
                 progress(looked_at, total)
             if worker.dry_run and (left := len(list(rest))):
                 # What they mean depends on the facts that are not written now.
-                worker.notes.append(f"{left:,} later episodes of {conversation} are not in this preview.")
+                worker.notes.append(f"{left:,} later episodes are not in this preview.")
 
 
 def park(services: Services, episode: Record, model: str, error: ModelOutputInvalid, attempts: int) -> None:

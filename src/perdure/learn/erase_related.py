@@ -21,13 +21,15 @@ from perdure.episodes.metadata import BOUNDARY, CONSOLIDATED_AT, DIFFICULTY, REV
 from perdure.episodes.surprise import UNKNOWN, telling_terms
 from perdure.errors import StoreDamaged
 from perdure.ids import EPISODE, PROPOSAL, Reference, is_id
+from perdure.learn.people import NAME, NICKNAME
+from perdure.learn.rule_facts import SLOT, VALUE
 from perdure.lifecycle.erase import RelatedChanges
 from perdure.lifecycle.write import Plan, lookup, plan_write
 from perdure.lineage import DROPPED
-from perdure.model import SPEAKER, Identity, Json, Record, identity_of, replace_record
+from perdure.model import FACT_CATEGORIES, SPEAKER, Filter, Identity, Json, Record, State, identity_of, replace_record
 from perdure.store.port import LINK_KINDS, Reader
 from perdure.text.preview import when
-from perdure.validation import check_choice
+from perdure.validation import check_choice, scalar_json
 from perdure.visibility import kind_of
 
 if TYPE_CHECKING:
@@ -144,12 +146,24 @@ class DerivedSearch:
         while fresh:
             links = self.reader.linked([record.id for record in fresh], ["evidence", "merged_from"])
             # What stayed may have rested on what goes now.
-            numbers = (*(record.number for record in self.kept.values()), *(link.number for link in links))
+            kept = (record.number for record in self.kept.values())
+            numbers = (*kept, *(link.number for link in links), *self.worded_with(fresh))
             before = set(self.erased)
             for record in self.reader.fetch(list(dict.fromkeys(numbers))):
                 if record.id not in self.erased:
                     self.judge(record)
             fresh = [record for id, record in self.erased.items() if id not in before]
+
+    def worded_with(self, erased: Iterable[Record]) -> Iterator[int]:
+        """The facts that call a speaker by a name which they gave in what is erased, in whatever conversation."""
+        for name in erased:
+            if name.metadata.get(SLOT) not in {NAME, NICKNAME}:
+                continue
+            speaker, words = scalar_json(name.metadata.get(SPEAKER)), telling_terms([str(name.metadata.get(VALUE))])
+            filter = Filter(categories=FACT_CATEGORIES, where=((SPEAKER, (speaker or "",)),), states=get_args(State))
+            for fact in self.reader.fetch(sorted(self.reader.numbers(filter))):
+                if words & telling_terms([fact.text]):
+                    yield fact.number
 
     def judge(self, record: Record) -> None:
         self.kept.pop(record.id, None)

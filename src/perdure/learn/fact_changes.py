@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # A fact that ended the moment it began would never have been true.
 _MOMENT: Final = timedelta(microseconds=1)
+_FEW: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +220,19 @@ class FactChanges:
         else:
             self.skip(f"Fact #{fact.number} stays: {self._why_not(fact)}.")
 
+    @property
+    def most_superseded(self) -> int:
+        """What was shown is not ended as a whole: a quarter of it at most, or three."""
+        most = self.settings.consolidation_most_superseded
+        return min(most, max(_FEW, len(self._shown) // 4)) if self._shown else most
+
     def _may_end(self, fact: Record) -> bool:
-        return fact.tier != ONLY_PEOPLE and self.superseded < self.settings.consolidation_most_superseded
+        return fact.tier != ONLY_PEOPLE and self.superseded < self.most_superseded
 
     def _why_not(self, fact: Record) -> str:
         if fact.tier == ONLY_PEOPLE:
             return "only a person may end a constitutional memory"
-        return f"one run supersedes {self.settings.consolidation_most_superseded} facts at most"
+        return f"one run supersedes {self.most_superseded} facts at most"
 
     def _end(self, fact: Record, planned: PlannedAction) -> None:
         self.superseded += 1
@@ -261,10 +268,11 @@ class FactChanges:
         return [self.plans[id].record] if id in self.plans else self.reader.find(parse_reference(id))
 
     def _twin(self, record: Record) -> Record | None:
-        """The active memory that says the same in this conversation."""
+        """The active memory that says the same in this conversation, or wherever facts are compared."""
         added = (plan.record for plan in self.plans.values() if plan.previous is None)
         same = (one for one in added if one.content_hash == record.content_hash and one.state == "active")
-        twin = next(same, None) or self.reader.by_content(identity_of(record))
+        known = (one for one in self.known.records.values() if one.content_hash == record.content_hash)
+        twin = next(same, None) or self.reader.by_content(identity_of(record)) or next(known, None)
         twin = twin and self.current(twin)
         return twin if twin and twin.state == "active" else None
 

@@ -12,6 +12,7 @@ from perdure.model import SCOPE_FIELDS, SPEAKER, Record
 from perdure.text.negation import NEGATIONS
 from perdure.text.preview import when
 from perdure.text.sentences import sentences
+from perdure.text.words import searchable, terms
 from perdure.tiers import PROPOSED, TIERS
 from perdure.validation import MAX_ITEMS, MAX_KEYWORDS
 
@@ -39,7 +40,7 @@ def join_texts(first: str, second: str) -> str:
     if role != same_role:
         role, older, newer = "", first, second
     shorter, longer = sorted((older, newer), key=len)
-    if f" {' '.join(_words(shorter))} " in f" {' '.join(_words(longer))} ":
+    if f" {' '.join(_words(shorter))} " in f" {' '.join(_words(longer))} " or _stems(shorter) == _stems(longer):
         return f"{role}{longer}"
     told = {_bare(sentence) for sentence in sentences(older)}
     added = [sentence for sentence in sentences(newer) if _bare(sentence) not in told]
@@ -142,6 +143,11 @@ def together(some: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
+
+
+def _stems(text: str) -> list[str]:
+    """`Green tea` and `green teas` are the same words."""
+    return terms(searchable(text))
 
 
 def _bare(sentence: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The facts that are known in one conversation, and how near a text is to each of them."""
+"""The facts that are known, in one conversation or in all of a namespace, and how near a text is to each of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perdure.model import FACT_CATEGORIES, Filter, Record
 from perdure.store.port import Reader
 from perdure.text.entry import passage_hash
 from perdure.text.words import searchable, terms
-from perdure.visibility import is_visible
+from perdure.visibility import is_visible, places_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perdure.embed.port import Generation
+    from perdure.settings import Settings
 
 
 # As many as a cosine of 32 bits has.
@@ -36,20 +37,30 @@ class NearFact(NamedTuple):
     cosine: float | None
 
 
-def fact_filter(conversation: str) -> Filter:
+def fact_filter(conversation: str | None) -> Filter:
     return Filter(conversation_id=conversation, categories=FACT_CATEGORIES)
 
 
-def is_fact(record: Record, conversation: str, now: datetime) -> bool:
-    """Whether it is a fact of this conversation that holds. What has a key is somebody's to keep."""
-    own = record.conversation_id == conversation and record.category in FACT_CATEGORIES and record.key is None
-    return own and is_visible(record, Filter(), max(now, record.valid_at or now))
+def is_fact(record: Record, conversation: str | None, now: datetime) -> bool:
+    """Whether it is a fact that holds, of this conversation or, without one, of the namespace. What has a key is
+    somebody's to keep, and what an import may tell in one project alone says nothing elsewhere.
+    """
+    own = record.conversation_id == conversation if conversation else places_of(record) is None
+    is_kept = record.category in FACT_CATEGORIES and record.key is None
+    return own and is_kept and is_visible(record, Filter(), max(now, record.valid_at or now))
+
+
+def scope_of(settings: Settings, conversation: str) -> str | None:
+    """The conversation with whose facts those of this one are compared; None for all of the namespace."""
+    return conversation if settings.learn_scope == "conversation" else None
 
 
 class KnownFacts:
-    """The active facts of one conversation, as they were when they were read, and those that were added since."""
+    """The active facts of one conversation, or without one of the namespace, as they were when they were read, and
+    those that were added since.
+    """
 
-    def __init__(self, reader: Reader, conversation: str, generation: Generation | None, now: datetime) -> None:
+    def __init__(self, reader: Reader, conversation: str | None, generation: Generation | None, now: datetime) -> None:
         self.conversation, self.generation, self._now = conversation, generation, now
         self.records: dict[str, Record] = {}
         # A row for each fact that ever had a vector; it grows at its end, and the id of one that is gone is empty.

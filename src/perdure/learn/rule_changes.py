@@ -6,7 +6,7 @@ Statements that fill a slot are placed in time among all that is known of it; th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
@@ -14,19 +14,25 @@ from typing import Any, Final, cast
 
 from perdure.ids import new_id
 from perdure.learn.fact_changes import ConflictingPair, DecidedChange, FactChanges, PlannedAction, begins
+from perdure.learn.people import NAME, NICKNAME, GivenName, People
 from perdure.learn.rule_facts import (
     SAID_AT,
     SLOT,
     SUBJECT,
+    VALUE,
     KnownFact,
     PlacedFact,
     Topic,
     assertion_in,
+    is_by_rules,
+    is_own,
     moments_said,
     place,
     read_again,
+    speaker_in,
     topic_of,
 )
+from perdure.learn.slots import plain_value
 from perdure.learn.validity import Assertion, Moment
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write_context import is_by_person
@@ -35,6 +41,7 @@ from perdure.store.port import LogFilter, Reader
 from perdure.validation import scalar_json
 
 _SAME_MOMENT: Final = "both were said at the same time"
+_BY_OTHERS: Final = "somebody says otherwise of themselves"
 _SETTLED: Final = "rules do not overrule what somebody settled"
 # A fact that ended the moment it began would never have been true.
 _MOMENT: Final = timedelta(microseconds=1)
@@ -42,52 +49,76 @@ _MOMENT: Final = timedelta(microseconds=1)
 
 def place_statements(changes: FactChanges, planned: Sequence[PlannedAction]) -> None:
     """What rules found, of whatever topics. The order in which it is given does not matter."""
+    names = [*names_known(changes.reader, changes.known.conversation), *names_in(one.record for one in planned)]
+    people = People(names)
     by_topic: defaultdict[Topic, list[PlannedAction]] = defaultdict(list)
     for one in sorted(planned, key=lambda one: (one.at, one.action.fact)):
-        topic = topic_of(one.action)
+        topic = topic_of(one.record, people) if one.record else None
         if topic and one.record and not changes.is_forgotten(one.record, one):
             by_topic[topic].append(one)
-    known = known_facts(changes, [topic for topic in by_topic if topic.slot])
+    known = known_facts(changes, [topic for topic in by_topic if topic.slot], people)
     for topic, told in by_topic.items():
         if topic.slot:
-            TopicChanges(changes, told).carry_out(known[topic])
+            TopicChanges(changes, told, people).carry_out(known[topic])
         else:
             for one in told:
                 add_event(changes, one)
 
 
+def names_known(reader: Reader, conversation: str | None) -> Iterator[GivenName]:
+    """The names that speakers gave to themselves, as facts have them; of one conversation, or of the namespace."""
+    where = ((SLOT, tuple(cast("str", scalar_json(slot)) for slot in (NAME, NICKNAME))),)
+    filter = Filter(conversation_id=conversation, categories=("identity",), where=where)
+    yield from names_in(reader.fetch(sorted(reader.numbers(filter))))
+
+
+def names_in(facts: Iterable[Record | None]) -> Iterator[GivenName]:
+    for fact in facts:
+        slot = fact.metadata.get(SLOT) if fact else None
+        if fact and slot in {NAME, NICKNAME} and People().label(str(fact.metadata.get(SUBJECT))) == speaker_in(fact):
+            name = str(fact.metadata.get(VALUE))
+            yield GivenName(fact.conversation_id or "", speaker_in(fact), name, is_nickname=slot == NICKNAME)
+
+
 def add_event(changes: FactChanges, planned: PlannedAction) -> None:
     """What happened is true since it was first told."""
     fact = changes.add(planned, planned.record) if planned.record else None
-    if fact and topic_of(fact) and planned.at < begins(fact):
+    if fact and is_by_rules(fact) and planned.at < begins(fact):
         changes.change(fact, "annotate", valid_at=planned.at)
 
 
-def known_facts(changes: FactChanges, topics: Collection[Topic]) -> dict[Topic, list[KnownFact]]:
+def known_facts(changes: FactChanges, topics: Collection[Topic], people: People) -> dict[Topic, list[KnownFact]]:
     """What rules learned of these topics, and what others said of them."""
     known: dict[Topic, list[KnownFact]] = {topic: [] for topic in topics}
-    where = (
-        (SLOT, tuple({cast("str", scalar_json(topic.slot)) for topic in topics})),
-        (SUBJECT, tuple({cast("str", scalar_json(topic.subject)) for topic in topics})),
-    )
     filter = Filter(
         conversation_id=changes.known.conversation,
         categories=FACT_CATEGORIES,
-        where=where,
+        where=((SLOT, tuple({cast("str", scalar_json(topic.slot)) for topic in topics})),),
         states=("active", "superseded"),
     )
     for record in changes.reader.fetch(sorted(changes.reader.numbers(filter))) if topics else ():
-        if (topic := topic_of(record)) and topic in known:
-            known[topic].append(known_fact(changes.reader, record, topic))
-    others = [record for record in changes.known.records.values() if topic_of(record) is None]
-    for topic in topics:
-        for record in others:
-            if assertion := read_again(record, topic):
+        if (topic := topic_of(record, people)) and topic in known:
+            known[topic].append(known_fact(changes.reader, record, people))
+    for record in changes.known.records.values() if topics else ():
+        if is_by_rules(record):
+            continue
+        for topic, assertion in readings(record, people):
+            if topic in known:
                 known[topic].append(KnownFact(record, assertion, (Moment(begins(record)),), is_settled=True))
     return known
 
 
-def known_fact(reader: Reader, record: Record, topic: Topic) -> KnownFact:
+def readings(record: Record, people: People) -> Iterator[tuple[Topic, Assertion]]:
+    """What a memory says in the words that it has, one assertion for each topic."""
+    found: set[Topic] = set()
+    for one in read_again(record, speaker_in(record)):
+        topic = Topic(people.subject(one.subject, record.conversation_id or ""), one.slot)
+        if topic not in found:
+            found.add(topic)
+            yield topic, Assertion(plain_value(one.value), one.affirmed)
+
+
+def known_fact(reader: Reader, record: Record, people: People) -> KnownFact:
     """What holds, and a person changed since it was learned, is settled. Other words that cannot be read agree with
     nothing. Who kept it and ended another one said it again, so that what was said before that does not overrule it.
     """
@@ -101,10 +132,13 @@ def known_fact(reader: Reader, record: Record, topic: Topic) -> KnownFact:
         elif is_by_person(after.change) and ends_more(before, after):
             said = tuple(dict.fromkeys((*said, Moment(after.change.at))))
     if is_reworded:
-        assertion = read_again(record, topic) or Assertion(record.text)
+        topic = topic_of(record, people)
+        again = (assertion for each, assertion in readings(record, people) if each == topic)
+        assertion = next(again, Assertion(record.text))
     if settled_at is None or record.state != "active":
         # Who ended it did not say it again.
-        return KnownFact(record, assertion, said, is_settled=record.tier == ONLY_PEOPLE)
+        own = is_own(record, people)
+        return KnownFact(record, assertion, said, is_settled=record.tier == ONLY_PEOPLE, is_own=own)
     return KnownFact(record, assertion, (Moment(settled_at),), is_settled=True)
 
 
@@ -122,18 +156,19 @@ def is_restored(reader: Reader, change: Change) -> bool:
 class TopicChanges:
     """The changes of one topic by what was said about it."""
 
-    def __init__(self, changes: FactChanges, told: Sequence[PlannedAction]) -> None:
+    def __init__(self, changes: FactChanges, told: Sequence[PlannedAction], people: People) -> None:
         self.changes = changes
         self.told = told
+        self.by_others = [one.action for one in told if one.record and not is_own(one.record, people)]
 
     def carry_out(self, known: Sequence[KnownFact]) -> None:
         records = {one.record.id: one.record for one in known}
         actions = [one.action for one in self.told]
-        placed = place(known, actions)
+        placed = place(known, actions, self.by_others)
         ending = {fact.known.record.id for fact in placed if fact.known and is_ending(fact, fact.known.record)}
         if self.changes.superseded + len(ending) > self.changes.settings.consolidation_most_superseded:
             known = [replace(one, is_settled=True) if one.record.id in ending else one for one in known]
-            placed = place(known, actions)
+            placed = place(known, actions, self.by_others)
         # What ends goes first: nothing new may be compared with it.
         order = sorted(range(len(placed)), key=lambda index: placed[index].known is None)
         ids = {index: self._write(placed[index]) for index in order}
@@ -199,7 +234,8 @@ class TopicChanges:
         self._change(record, {"supersedes": (*others, *supersedes)})
 
     def _conflict(self, id: str, other: str, fact: PlacedFact, against: PlacedFact) -> None:
-        reason = _SETTLED if against.known and against.known.is_settled else _SAME_MOMENT
+        reason = _SAME_MOMENT if fact.is_own == against.is_own else _BY_OTHERS
+        reason = _SETTLED if against.known and against.known.is_settled else reason
         known = ({one.first, one.second} for one in self.changes.conflicts)
         if fact.end is None and against.end is None and id != other and {id, other} not in known:
             self.changes.conflicts.append(ConflictingPair(id, other, (reason,)))

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from perdure.learn.actions import FactAction
+from perdure.learn.people import ASSISTANT, USER, People
 from perdure.learn.sameness import Verdict, duplicate_verdict
 from perdure.learn.slots import plain_value
-from perdure.learn.statements import statements
+from perdure.learn.statements import Statement, statements
 from perdure.learn.validity import Assertion, Lifespan, Moment, Saying, lifespans, read_moment
-from perdure.model import Record
+from perdure.model import SPEAKER, Record
 
 # Entries of the metadata of a fact that rules learned; `said_at` are the moments at which it was said.
 SUBJECT: Final = "subject"
@@ -38,13 +39,14 @@ class Topic(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class KnownFact:
     """A fact of a topic, what it claims, and when it was said. What `is_settled` is a person's or a model's word: rules
-    do not supersede it.
+    do not supersede it. What `is_own` was said by whom it is about.
     """
 
     record: Record
     assertion: Assertion
     said: tuple[Moment, ...]
     is_settled: bool = False
+    is_own: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ class PlacedFact:
     `absorbed` are known facts of which it turned out that nothing lies between them and this one.
 
     `supersedes` and `conflicts` are places in the list of all facts of the topic: what ended because of this one, and
-    what was said at the same moment, or by a person, and cannot be true beside it.
+    what was said at the same moment, or by a person, and cannot be true beside it. What `is_own` was said by whom it
+    is about.
     """
 
     known: KnownFact | None
@@ -66,19 +69,41 @@ class PlacedFact:
     absorbed: tuple[Record, ...] = ()
     supersedes: tuple[int, ...] = ()
     conflicts: tuple[int, ...] = ()
+    is_own: bool = True
 
 
-def topic_of(fact: FactAction | Record) -> Topic | None:
-    """None for a fact that rules did not learn."""
+def is_by_rules(fact: FactAction | Record) -> bool:
+    return isinstance(fact.metadata.get(SUBJECT), str) and isinstance(fact.metadata.get(SLOT), str)
+
+
+def topic_of(fact: Record, people: People) -> Topic | None:
+    """None for a fact that rules did not learn. What an assistant should do depends on whom it answers."""
     subject, slot = fact.metadata.get(SUBJECT), fact.metadata.get(SLOT)
     if not isinstance(subject, str) or not isinstance(slot, str):
         return None
-    return Topic(subject, slot) if slot else Topic(subject, slot, text_of(fact).lower())
+    conversation = fact.conversation_id or ""
+    person = people.subject(subject, conversation)
+    if person == ASSISTANT:
+        person = f"{ASSISTANT} of {people.subject(speaker_in(fact), conversation)}"
+    return Topic(person, slot) if slot else Topic(person, slot, fact.text.lower())
 
 
-def place(known: Iterable[KnownFact], actions: Iterable[FactAction]) -> list[PlacedFact]:
-    """The facts of one topic as they are to be, from those that are known and what is said now."""
-    sayings = find_sayings(known, actions)
+def is_own(fact: Record, people: People) -> bool:
+    """Whether it was said by whom it is about."""
+    return people.is_own(str(fact.metadata.get(SUBJECT)), speaker_in(fact), fact.conversation_id or "")
+
+
+def speaker_in(fact: Record) -> str:
+    return str(fact.metadata.get(SPEAKER) or USER)
+
+
+def place(
+    known: Iterable[KnownFact], actions: Iterable[FactAction], by_others: Sequence[FactAction] = ()
+) -> list[PlacedFact]:
+    """The facts of one topic as they are to be, from those that are known and what is said now. `by_others` are those
+    of the actions that were not said by whom they are about.
+    """
+    sayings = find_sayings(known, actions, by_others)
     found = lifespans((one.saying for one in sayings), other_ends(sayings))
     begun: set[int] = set()
     placed: list[PlacedFact] = []
@@ -97,6 +122,7 @@ def place(known: Iterable[KnownFact], actions: Iterable[FactAction]) -> list[Pla
                 said=lifespan.said,
                 end=None if owner and owner.is_settled else lifespan.end,
                 absorbed=tuple(fact.record for fact in own[1:] if not fact.is_settled),
+                is_own=lifespan.is_own,
             )
         )
     return [with_relations(place, placed, found) for place in range(len(found))]
@@ -109,16 +135,20 @@ class SourcedSaying(NamedTuple):
     source: KnownFact | FactAction
 
 
-def find_sayings(known: Iterable[KnownFact], actions: Iterable[FactAction]) -> list[SourcedSaying]:
+def find_sayings(
+    known: Iterable[KnownFact], actions: Iterable[FactAction], by_others: Sequence[FactAction]
+) -> list[SourcedSaying]:
     """Facts that make the same assertion are one where nothing in their words tells them apart."""
     wordings: defaultdict[Assertion, list[str]] = defaultdict(list)
+    foreign = set(map(id, by_others))
 
     def said_by(source: KnownFact | FactAction, assertion: Assertion, text: str, moment: Moment) -> SourcedSaying:
         same = (words for words in wordings[assertion] if duplicate_verdict(words, text, 1.0).verdict is Verdict.SAME)
         wording = next(same, None)
         if wording is None:
             wordings[assertion].append(text)
-        return SourcedSaying(Saying(moment, assertion, wording or text), source)
+        is_own = source.is_own if isinstance(source, KnownFact) else id(source) not in foreign
+        return SourcedSaying(Saying(moment, assertion, wording or text, is_own), source)
 
     facts = sorted(known, key=lambda fact: (fact.record.state != "active", fact.record.number))
     spoken = sorted(actions, key=lambda action: (moments_said(action), action.fact))
@@ -131,11 +161,12 @@ def find_sayings(known: Iterable[KnownFact], actions: Iterable[FactAction]) -> l
 def other_ends(sayings: Sequence[SourcedSaying]) -> dict[tuple[Assertion, str], list[Moment]]:
     """When facts ended that nothing ended which was said: a model did, or what ended them was forgotten since."""
     ends: defaultdict[tuple[Assertion, str], list[Moment]] = defaultdict(list)
-    for (begin, assertion, wording), source in sayings:
+    for (begin, assertion, wording, is_own), source in sayings:
         ended = source.record.invalid_at if isinstance(source, KnownFact) and not source.is_settled else None
         if ended and not any(
             other.assertion.contradicts(assertion) and begin < other.moment and other.moment.at <= ended
             for other, _ in sayings
+            if other.is_own or not is_own
         ):
             ends[assertion, wording].append(Moment(ended))
     return ends
@@ -171,12 +202,10 @@ def assertion_in(fact: FactAction | Record) -> Assertion:
     )
 
 
-def read_again(record: Record, topic: Topic) -> Assertion | None:
-    """What a memory says of a topic in the words that it has, whoever wrote them; None where it says nothing of it."""
-    for one in statements(record.text, topic.subject, record.valid_at or record.created_at):
-        if one.slot == topic.slot and one.subject.lower() == topic.subject.lower():
-            return Assertion(plain_value(one.value), one.affirmed)
-    return None
+def read_again(record: Record, speaker: str = USER) -> list[Statement]:
+    """What a memory says in the words that it has, whoever wrote them."""
+    found = statements(record.text, speaker, record.valid_at or record.created_at)
+    return [one for one in found if one.slot]
 
 
 def text_of(fact: FactAction | Record) -> str:

@@ -7,40 +7,51 @@ that are known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from perdure.episodes.keys import position_of
 from perdure.episodes.messages import ROLE
 from perdure.learn.actions import FactAction
+from perdure.learn.known_facts import scope_of
+from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People
+from perdure.learn.rule_changes import names_known
 from perdure.learn.rule_facts import AFFIRMED, SAID_AT, SLOT, SUBJECT, VALUE
 from perdure.learn.statements import Statement, statements
 from perdure.learn.validity import Moment
 from perdure.learn.worth import choose
 from perdure.model import SPEAKER, Record
+from perdure.text.introductions import find_introduction
+from perdure.text.persons import is_no_person
 from perdure.text.secrets.spans import MARK
 
 if TYPE_CHECKING:
     from perdure.learn.task import ConsolidationTask
+    from perdure.services import Services
 
 RULES: Final = "rules"
 # Of one run, so that no transaction takes long.
 _MOST_EPISODES: Final = 20
-# What these say is about a task, or was made up by a model.
-_NO_PEOPLE: Final = frozenset(("assistant", "developer", "function", "model", "system", "tool"))
 
 
+@dataclass(frozen=True, slots=True)
 class RulesEngine:
     """It gives one action for each time that a fact worth keeping was said."""
 
-    name = RULES
-    needs_facts = False
-    most_episodes = _MOST_EPISODES
+    services: Services
+    name: str = RULES
+    needs_facts: bool = False
+    mixes_conversations: bool = True
+    most_episodes: int = _MOST_EPISODES
 
     def actions(self, task: ConsolidationTask) -> Sequence[FactAction]:
         episodes = {message.id: episode.record for episode in task.episodes for message in episode.messages}
         messages = [message for episode in task.episodes for message in episode.messages]
-        told = list(facts_told(messages))
+        with self.services.store.read(task.namespace) as reader:
+            known = list(names_known(reader, scope_of(self.services.settings, task.conversation_id)))
+        people = People((*known, *names_given(messages)))
+        told = list(facts_told(messages, people))
         kept = {statement.fact for _, statement in choose(told)}
         return [
             fact_action(statement, message, episodes[message.id])
@@ -62,11 +73,11 @@ def fact_action(statement: Statement, message: Record, episode: Record) -> FactA
         confidence=statement.confidence,
         evidence=(episode.number,),
         metadata={
-            SUBJECT: statement.subject,
+            SUBJECT: subject_of(statement, message),
             SLOT: statement.slot,
             VALUE: statement.value,
             AFFIRMED: statement.affirmed,
-            SPEAKER: statement.speaker,
+            SPEAKER: speaker_of(message),
             **({SAID_AT: [str(moment)]} if statement.slot else {}),
         },
     )
@@ -87,31 +98,81 @@ def moment_said(message: Record) -> Moment:
     return Moment(message.created_at, position_of(message.key or "") or 0)
 
 
-def facts_told(messages: Sequence[Record]) -> Iterator[list[Statement]]:
-    """Of each message. Who is spoken to is whoever else spoke last, or speaks next."""
+def subject_of(statement: Statement, message: Record) -> str:
+    """Without the name that a speaker gave to themselves: what the statement is about stays the same by any name."""
+    name, label = statement.speaker, speaker_of(message)
+    is_own = statement.subject == name or statement.subject.startswith(f"{name}'s ")
+    return label + statement.subject[len(name) :] if is_own else statement.subject
+
+
+def names_given(messages: Sequence[Record]) -> Iterator[GivenName]:
+    """By people, to themselves; what is corrected later is left out."""
+    given: dict[tuple[str, str], list[GivenName]] = {}
+    for message in messages:
+        found = None if is_by_program(message) else find_introduction(message.text)
+        if found:
+            one = GivenName(message.conversation_id or "", speaker_of(message), found.name, found.is_nickname)
+            names = given.setdefault((one.conversation, one.speaker), [])
+            names[:] = [*([] if found.corrects else names), one]
+    yield from (one for names in given.values() for one in names)
+
+
+def facts_told(messages: Sequence[Record], people: People) -> Iterator[list[Statement]]:
+    """Of each message. Who is spoken to is whoever else spoke last in the conversation, or speaks next."""
     before = others_before(messages)
     after = others_before(messages[::-1])[::-1]
     for message, last, following in zip(messages, before, after, strict=True):
+        if is_by_program(message):
+            yield []
+            continue
         listener = last or following
-        named = "assistant" if listener is None or is_no_person(listener) else speaker_of(listener)
-        at = moment_said(message).at
-        told = [] if is_no_person(message) else statements(message.text, speaker_of(message), at, listener=named)
+        named = ASSISTANT if listener is None or is_by_program(listener) else name_of(listener, people)
+        name = name_of(message, people)
+        told = statements(message.text, name, moment_said(message).at, listener=named)
+        names = (NAME, NICKNAME)
+        told = [one for one in told if one.slot not in names or one.subject != name]
         # What is left of a secret says nothing of anybody.
-        yield [one for one in told if MARK not in one.fact]
+        yield [one for one in (*told, *introductions(message, name)) if MARK not in one.fact]
+
+
+def introductions(message: Record, name: str) -> Iterator[Statement]:
+    """How the speaker is called, told of whoever they were before: `User's name is Lena`."""
+    found, label = find_introduction(message.text), speaker_of(message)
+    if found is None or found.name.lower() == label.lower():
+        return
+    told = " goes by" if found.is_nickname else "'s name is"
+    yield Statement(
+        fact=f"{label[:1].upper()}{label[1:]}{told} {found.name}",
+        category="identity",
+        subject=name,
+        slot=NICKNAME if found.is_nickname else NAME,
+        value=found.name,
+        affirmed=True,
+        valid_at=moment_said(message).at,
+        dated=False,
+        confidence=0.9,
+        speaker=name,
+    )
 
 
 def others_before(messages: Sequence[Record]) -> list[Record | None]:
-    """For each message the last one before it of somebody else."""
+    """For each message the last one before it of somebody else, in its conversation."""
     found: list[Record | None] = []
     for message, previous in zip(messages, (None, *messages), strict=False):
-        is_other = previous is not None and speaker_of(previous) != speaker_of(message)
-        found.append(previous if is_other or not found else found[-1])
+        if previous is None or previous.conversation_id != message.conversation_id:
+            found.append(None)
+        else:
+            found.append(previous if speaker_of(previous) != speaker_of(message) else found[-1])
     return found
 
 
-def is_no_person(message: Record) -> bool:
-    return str(message.metadata.get(ROLE, "")).lower() in _NO_PEOPLE
+def is_by_program(message: Record) -> bool:
+    return is_no_person(str(message.metadata.get(ROLE, "")))
 
 
 def speaker_of(message: Record) -> str:
-    return str(message.metadata.get(SPEAKER, "user"))
+    return People.label(str(message.metadata.get(SPEAKER, USER)))
+
+
+def name_of(message: Record, people: People) -> str:
+    return people.name(speaker_of(message), message.conversation_id or "")

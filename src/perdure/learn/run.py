@@ -21,11 +21,11 @@ from perdure.errors import EmbedderUnavailable, InvalidInput
 from perdure.ids import LEARNED, LEARNED_SESSION, content_hash, parse_reference
 from perdure.learn.actions import FactAction
 from perdure.learn.fact_changes import FactChanges, PlannedAction
-from perdure.learn.known_facts import KnownFacts
+from perdure.learn.known_facts import KnownFacts, scope_of
 from perdure.learn.proposals import propose
 from perdure.learn.results import Consolidation, FactChange
 from perdure.learn.rule_changes import place_statements
-from perdure.learn.rule_facts import topic_of
+from perdure.learn.rule_facts import is_by_rules
 from perdure.learn.task import ConsolidationTask, TaskEpisode
 from perdure.lifecycle.capacity import fits
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_write
@@ -96,7 +96,8 @@ def read_task(
     asked = [Passage("", record.text, "") for record in records]
     embedded, limit = embed(services, asked), services.settings.related_facts
     with services.store.read(namespace) as reader:
-        known = KnownFacts(reader, conversation, embedded.generation, services.context.clock())
+        scope = scope_of(services.settings, conversation)
+        known = KnownFacts(reader, scope, embedded.generation, services.context.clock())
     best: dict[str, float] = {}
     for each in asked:
         for near, cosine in known.nearest(each.text, embedded.vector(each), limit):
@@ -127,7 +128,7 @@ def plan_actions(
             low = any(episode.record.trust == "low" for episode in evidence)
             own = {
                 "content_hash": content_hash(cast("Any", fields)["text"]), "source": LEARNED, "evidence": one.evidence,
-                "conversation_id": task.conversation_id, "session_id": LEARNED_SESSION,
+                "conversation_id": evidence[0].record.conversation_id, "session_id": LEARNED_SESSION,
                 "trust": "low" if low else "normal", "valid_at": one.at,
                 "confidence": action.confidence,
             }  # fmt: skip
@@ -141,6 +142,33 @@ def plan_actions(
     return with_vectors, embedded, notes
 
 
+@dataclass
+class FactsRead:
+    """The facts that a run read, for the next one of the same scope: of a thousand chats each has a run of its own."""
+
+    known: KnownFacts | None = None
+    namespace: str = ""
+    seq: int = 0
+
+    def read(
+        self, services: Services, task: ConsolidationTask, generation: Generation | None
+    ) -> tuple[KnownFacts, int]:
+        """The facts of the scope of a task, and since which position of the log they have to be looked at again."""
+        scope = scope_of(services.settings, task.conversation_id)
+        known, self.known = self.known, None
+        if known and (self.namespace, known.conversation, known.generation) == (task.namespace, scope, generation):
+            return known, self.seq
+        seq = services.store.position(task.namespace, None).seq
+        with services.store.read(task.namespace) as reader:
+            return KnownFacts(reader, scope, generation, services.context.clock()), seq
+
+    def keep(self, task: ConsolidationTask, known: KnownFacts, stored: Mapping[str, Record], seq: int) -> None:
+        known.records |= {id: record for id, record in stored.items() if id in known.records}
+        # All that was written before these was looked at inside their transaction.
+        seq = max([seq, *(record.seq for record in stored.values())])
+        self.known, self.namespace, self.seq = known, task.namespace, seq
+
+
 def apply_actions(
     services: Services,
     task: ConsolidationTask,
@@ -149,13 +177,14 @@ def apply_actions(
     batch: WriteBatch,
     *,
     dry_run: bool = False,
+    read_before: FactsRead | None = None,
 ) -> Consolidation | None:
-    """Write and mark, in one transaction. None when the episodes are not what they were any more."""
+    """Write and mark, in one transaction. None when the episodes are not what they were any more. `read_before` are the
+    facts that the run before this one read.
+    """
     planned, embedded, notes = plan_actions(services, task, actions, learned_by)
     shown = {fact.number: str(fact.content_hash) for fact in task.facts}
-    seq = services.store.position(task.namespace, None).seq
-    with services.store.read(task.namespace) as reader:
-        known = KnownFacts(reader, task.conversation_id, embedded.generation, services.context.clock())
+    known, seq = (read_before or FactsRead()).read(services, task, embedded.generation)
 
     def decide(inside: Reader) -> FactChanges | None:
         known.refresh(inside, seq)
@@ -163,9 +192,9 @@ def apply_actions(
             return None
         changes = FactChanges(inside, known, shown, services.settings, batch.at)
         for one in planned:
-            if not topic_of(one.action):
+            if not is_by_rules(one.action):
                 changes.apply(one)
-        place_statements(changes, [one for one in planned if topic_of(one.action)])
+        place_statements(changes, [one for one in planned if is_by_rules(one.action)])
         # What was ended after all is no conflict any more.
         changes.conflicts = [pair for pair in changes.conflicts if {pair.first, pair.second} <= known.records.keys()]
         return changes
@@ -185,6 +214,8 @@ def apply_actions(
                 proposed = write_proposals(services, writer, changes, stored, batch)
                 mark(services, writer, task.episodes, learned_by, batch)
         point("consolidation: done")
+        if read_before is not None and changes is not None and not full:
+            read_before.keep(task, known, stored, seq)
     if changes is None:
         return None
     if full:

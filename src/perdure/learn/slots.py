@@ -24,6 +24,10 @@ class Reading(NamedTuple):
 
 def read_predicate(predicate: str) -> Reading:
     """`lives in Oslo with their dog` fills the slot `lives_in` with `Oslo`."""
+    if _NOT_SO.search(predicate):
+        return Reading()
+    if _LATER.match(predicate):
+        return Reading("goal")
     rest, affirmed = _verb_group(predicate)
     for pattern, category, slot in _PATTERNS:
         match = pattern.match(rest)
@@ -33,7 +37,12 @@ def read_predicate(predicate: str) -> Reading:
         affirmed = affirmed != slot.startswith("-")
         if value.count(" ") >= _MOST_WORDS or _UNCLEAR.match(value):
             return Reading(category, affirmed=affirmed)
-        return Reading(category, slot_of(slot.removeprefix("-"), value), value, affirmed)
+        filled = slot.removeprefix("-")
+        if slot == "lives_in" and _DWELLING.search(value):
+            filled = "home"
+        elif slot in _SEVERAL and _BESIDES.search(predicate):
+            filled = f"{slot}:"
+        return Reading(category, slot_of(filled, value), value, affirmed)
     return Reading(affirmed=affirmed)
 
 
@@ -64,11 +73,31 @@ def _verb_group(predicate: str) -> tuple[str, bool]:
             predicate = rest
         else:
             break
+    predicate = _ADVERB_INSIDE.sub(r"\1 ", predicate)
     been = _HAS_BEEN.match(predicate)
     return f"is {predicate[been.end() :]}" if been else predicate, affirmed
 
 
 _MOST_WORDS: Final = 6
+# `Almost moved to Oslo`, `moved to Oslo in 2012 and returned`: it is not so, or not any more.
+_NOT_SO: Final = re.compile(
+    r"^(?:had |has )?(?:almost|nearly)\b|\bmoved\b.*\b(?:returned|came back|went back|moved back)\b", re.IGNORECASE
+)
+# `Is moving to Oslo next spring`: it is not so yet.
+_LATER: Final = re.compile(
+    r"(?:is|are|will be) (?:moving|relocating|starting|joining)\b.*\b(?:next|soon|tomorrow|later this"
+    r"|in (?:an?|one|two|three|four|five|six|\d+) (?:weeks?|months?|years?)"
+    r"|in (?:the )?(?:spring|summer|autumn|fall|winter|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december))\b",
+    re.IGNORECASE,
+)
+# A house stands in a city, and neither ends the other; a second job ends none.
+_DWELLING: Final = re.compile(r"\b(?:house|apartment|flat|farm)$", re.IGNORECASE)
+_SEVERAL: Final = ("job", "works_at")
+_BESIDES: Final = re.compile(
+    r"\b(?:also|too|as well|on the side|part[- ]time|(?:at|on) (?:the )?weekends?|in the evenings?)\b", re.IGNORECASE
+)
+_ADVERB_INSIDE: Final = re.compile(r"^(has|is) (?:just|now|recently|finally|already|officially) (?=\w)", re.IGNORECASE)
 # Where what follows a verb ends, and something else begins. A dot in a clause belongs to an abbreviation or a number.
 _VALUE: Final = (
     r"(?P<value>[^,;:!?()]+?)(?=\s+(?:and|but|because|since|so|when|while|where|which|that|who|with|now|any ?more"

@@ -176,7 +176,7 @@ _OPENING: Final = re.compile(
     r"|(?:no|nah|nope|not yet|not really|same here|true|right|cool|nice|great|awesome|amazing|good|then|now|besides"
     r"|in addition|speaking of which|on another note|good news|great news|first|second|third|finally|not much|same"
     r"|agreed|good point|no worries|no problem|as for me|as you know|like i said|no wait|wait|hold on|scratch that"
-    r"|correction|dude|man|bro)\s*[,!.:-]+\s*)+",
+    r"|correction|dude|man|bro|though)\s*[,!.:-]+\s*)+",
     re.IGNORECASE,
 )
 _SIGNS: Final = " \t,.!:;*_~-"

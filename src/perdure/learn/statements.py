@@ -80,7 +80,7 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
 
 def separated(clause: Clause) -> list[Clause]:
     """`I live in Oslo and I work as a nurse` is told twice: if it were one statement, both would end with the first."""
-    parts = _AND_I.split(clause.text) if " and I" in clause.text else []
+    parts = _AND_I.split(clause.text) if " and I" in clause.text or ", I" in clause.text else []
     found = [match for part in parts if (match := _FIRST_PERSON.match(part))]
     fills_slot = (read_predicate(f"{'is ' if match[1] else ''}{match[2]}").slot for match in found)
     if len(found) < len(parts) or not any(fills_slot):
@@ -198,7 +198,8 @@ _TIMELESS: Final = frozenset(("birthday", "born"))
 _OF_YOU: Final = re.compile(
     r"(?:[\w']+ ){1,5}?(?:adore|dislike|enjoy|hate|like|love|miss|need|prefer|trust|want) you\b", re.IGNORECASE
 )
-_AND_I: Final = re.compile(r",? and (?=I(?:'m|'ve|'d)? )")
+# `I live in Oslo, I think` is one statement.
+_AND_I: Final = re.compile(r"(?:,? and|,) (?=I(?:'m|'ve|'d)? )(?!I (?:think|guess|believe|suppose|hope|mean)\b)")
 _FIRST_PERSON: Final = re.compile(r"I('m)?(?:'ve)? (.+)")
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _WHOLE: Final = re.compile(r"(\d{4})-(\d\d)-01 to (\d{4})-(\d\d)-(\d\d)")

@@ -64,6 +64,11 @@ class Engine(Protocol):
         ...
 
     @property
+    def mixes_conversations(self) -> bool:
+        """Whether it says of each fact which of the episodes tell it, so that they may be of several conversations."""
+        ...
+
+    @property
     def most_episodes(self) -> int:
         """How many of a conversation it looks at together."""
         ...

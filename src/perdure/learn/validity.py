@@ -52,23 +52,27 @@ class Assertion(NamedTuple):
 
 
 class Saying(NamedTuple):
-    """One thing that was said once. `wording` tells the facts apart that make the same assertion."""
+    """One thing that was said once. `wording` tells the facts apart that make the same assertion. `is_own`: by whom it
+    is about.
+    """
 
     moment: Moment
     assertion: Assertion
     wording: str
+    is_own: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Lifespan:
     """While something holds: from the first time it was said until something else was. `said` are the times it was
-    said meanwhile.
+    said meanwhile. `is_own`: whom it is about said so themselves.
     """
 
     assertion: Assertion
     wording: str
     said: tuple[Moment, ...]
     end: Moment | None
+    is_own: bool = True
 
     def holds_what(self, saying: Saying) -> bool:
         return (saying.assertion, saying.wording) == (self.assertion, self.wording) and saying.moment in self.said
@@ -78,33 +82,38 @@ class Lifespan:
         return other.end in self.said and self.assertion.contradicts(other.assertion)
 
     def leaves_undecided(self, other: Lifespan) -> bool:
-        """Whether both hold, were said at one moment, and cannot both be true."""
+        """Whether both hold, were said at one moment or by different people, and cannot both be true."""
         both_hold = self.end is None and other.end is None
-        return both_hold and self.assertion.contradicts(other.assertion) and not set(self.said).isdisjoint(other.said)
+        are_level = self.is_own == other.is_own and set(self.said).isdisjoint(other.said)
+        return both_hold and self.assertion.contradicts(other.assertion) and not are_level
 
 
 def lifespans(sayings: Iterable[Saying], ends: Mapping[tuple[Assertion, str], Iterable[Moment]]) -> list[Lifespan]:
     """By wording, the oldest first. `ends`: when a wording ended for another reason than what was said. What is said at
-    the moment at which it would end goes on.
+    the moment at which it would end goes on. What somebody said of themselves is not ended by what others say.
     """
     said: defaultdict[Assertion, set[Moment]] = defaultdict(set)
+    said_by_own: defaultdict[Assertion, set[Moment]] = defaultdict(set)
     worded: defaultdict[tuple[Assertion, str], set[Moment]] = defaultdict(set)
-    for moment, assertion, wording in sayings:
+    own: set[tuple[Assertion, str]] = set()
+    for moment, assertion, wording, is_own in sayings:
         said[assertion].add(moment)
         worded[assertion, wording].add(moment)
-    contrary = {
-        assertion: {moment for other, moments in said.items() if other.contradicts(assertion) for moment in moments}
-        for assertion in said
-    }
+        if is_own:
+            said_by_own[assertion].add(moment)
+            own.add((assertion, wording))
     found: list[Lifespan] = []
     for (assertion, wording), moments in worded.items():
-        breaks = sorted((contrary[assertion] | set(ends.get((assertion, wording), ()))) - said[assertion])
+        is_own = (assertion, wording) in own
+        others = (said_by_own if is_own else said).items()
+        contrary = {moment for other, times in others if other.contradicts(assertion) for moment in times}
+        breaks = sorted((contrary | set(ends.get((assertion, wording), ()))) - said[assertion])
         times = sorted(moments)
         start = 0
         while start < len(times):
             place = bisect_right(breaks, times[start])
             end = breaks[place] if place < len(breaks) else None
             stop = len(times) if end is None else bisect_left(times, end)
-            found.append(Lifespan(assertion, wording, tuple(times[start:stop]), end))
+            found.append(Lifespan(assertion, wording, tuple(times[start:stop]), end, is_own))
             start = stop
     return found

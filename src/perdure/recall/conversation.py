@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 import numpy as np
 
 from perdure.recall.introduced import IntroducedNames
-from perdure.recall.relevance import ANSWERING, ASKING, ASSISTANT, MEANT, NEIGHBOUR, TELLS_WHEN, WHOLE, WHOLE_TURN
+from perdure.recall.relevance import ANSWERING, ASKING, ASSISTANT, BRIEF, MEANT, NEIGHBOUR, TELLS_WHEN, WHOLE_TURN
 from perdure.recall.signals import DECIMALS, SignalColumn
 from perdure.text.patterns import pattern
 from perdure.text.persons import ROLES, Role
@@ -113,7 +113,7 @@ class SpeakerIndex:
 class ConversationIndex:
     """The conversation columns of every row of a snapshot: `group` is one session of one conversation. What was learned
     from a conversation stands in none of its sessions. `introduction` is, of a message in which the speaker gives their
-    name, twice the code of it in `names`, and one more if it corrects the names before.
+    name, four times the code of it in `names`, two more if it is a nickname, and one if it corrects the names before.
     """
 
     numbers: NDArray[np.int64]
@@ -140,9 +140,9 @@ class ConversationIndex:
     def _introduced(self) -> IntroducedNames:
         rows = np.flatnonzero((self.introduction != NOBODY) & self.alive & (self.group != NOBODY))
         rows = rows[self.speaker[rows] != NOBODY]
-        name, corrects = np.divmod(self.introduction[rows], 2)
+        name, marks = np.divmod(self.introduction[rows], 4)
         return IntroducedNames(
-            self.numbers[rows], self.conversation[rows], self.speaker[rows], name, corrects == 1, self.names
+            self.numbers[rows], self.conversation[rows], self.speaker[rows], name, marks % 2 == 1, marks > 1, self.names
         )
 
     def labels(self, word: str) -> bool:
@@ -266,22 +266,24 @@ class ConversationFeatures:
         places[rows] = np.arange(len(rows), dtype=np.int32)
         by_assistant = index.in_role(rows, ("assistant",))
         meant = named | index.in_role(rows, roles)
+        # What is no turn, such as a note or a fact, is as long as it has to be.
+        in_session = index.group[rows] != NOBODY
         return cls(
             places[neighbours],
             index.question_share[rows].astype(np.float64),
             meant,
             by_assistant & ~meant,
-            ((lengths.astype(np.float64) - _PREFIX_WORDS) / WHOLE_TURN).clip(0.0, 1.0),
+            np.where(in_session, ((lengths.astype(np.float64) - _PREFIX_WORDS) / WHOLE_TURN).clip(0.0, 1.0), 1.0),
             ~index.in_role(rows, get_args(Role)),
             tells_when,
-            (index.conversation[rows] != NOBODY) & (index.group[rows] == NOBODY),
+            (index.conversation[rows] != NOBODY) & ~in_session,
         )
 
     @classmethod
     def none(cls, count: int) -> ConversationFeatures:
         """Of candidates that stand in no conversation."""
-        no, nothing = np.zeros(count, np.bool_), np.zeros(count)
-        return cls(np.full((2 * REACH, count), -1, np.int32), nothing, no, no, nothing, no, no, no)
+        no = np.zeros(count, np.bool_)
+        return cls(np.full((2 * REACH, count), -1, np.int32), np.zeros(count), no, no, np.ones(count), no, no, no)
 
     @classmethod
     def joined(cls, parts: Sequence[ConversationFeatures]) -> ConversationFeatures:
@@ -312,7 +314,7 @@ def conversation_columns(
         "assistant": SignalColumn(
             features.assistant, features.assistant.astype(float), weight * ASSISTANT, optional=True
         ),
-        "whole": SignalColumn(features.whole, features.whole, weight * WHOLE, optional=True),
+        "brief": SignalColumn(1.0 - features.whole, 1.0 - features.whole, weight * BRIEF, optional=True),
         "when": SignalColumn(
             features.tells_when, features.tells_when.astype(float), weight * TELLS_WHEN, optional=True
         ),

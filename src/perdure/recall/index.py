@@ -163,7 +163,9 @@ class Vocabulary:
             "group": self.groups.encode(sittings),
             "speaker": _filled(speakers, NOBODY, lambda speaker: self.speakers.code(speaker) if speaker else NOBODY),
             "introduction": _filled(
-                introductions, NOBODY, lambda given: 2 * self.names.code(given.name) + given.corrects
+                introductions,
+                NOBODY,
+                lambda given: 4 * self.names.code(given.name) + 2 * given.is_nickname + given.corrects,
             ),
             "has_low_trust": low_trusts,
             "told_in": self.told_in.encode(told_in),

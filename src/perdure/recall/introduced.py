@@ -26,7 +26,7 @@ class Person(NamedTuple):
 @value_class(slots=False)
 class IntroducedNames:
     """Every living message in which a speaker gives their name: `name` is the code in `names` of what is given, and
-    `corrects` says that the names before were wrong.
+    `corrects` says that the names before were wrong. A nickname is another name of whoever has one.
     """
 
     number: NDArray[np.int64]
@@ -34,6 +34,7 @@ class IntroducedNames:
     speaker: NDArray[np.int32]
     name: NDArray[np.int32]
     corrects: NDArray[np.bool_]
+    is_nickname: NDArray[np.bool_]
     names: SpeakerIndex
 
     @cached_property
@@ -50,9 +51,18 @@ class IntroducedNames:
         another name as that speaker, it holds in every conversation, also where it was not said.
         """
         given = self._holds & np.isin(self.name, self.names.called(words))
-        persons: list[Person] = []
-        for speaker in np.unique(self.speaker[given]).tolist():
-            conversations = np.unique(self.conversation[given & (self.speaker == speaker)])
-            others = self._holds & (self.speaker == speaker) & ~np.isin(self.conversation, conversations)
-            persons.append(Person(speaker, conversations if others.any() else None))
-        return persons
+        return [
+            Person(speaker, self._conversations(speaker, given & (self.speaker == speaker)))
+            for speaker in np.unique(self.speaker[given]).tolist()
+        ]
+
+    def _conversations(self, speaker: int, given: NDArray[np.bool_]) -> NDArray[np.int32] | None:
+        """In which conversations these names hold; None for all."""
+        named = self._holds & (self.speaker == speaker) & ~self.is_nickname
+        inside = np.isin(self.conversation, self.conversation[given])
+        # A nickname holds wherever the name holds that was given beside it.
+        inside |= np.isin(self.conversation, self.conversation[named & np.isin(self.name, self.name[named & inside])])
+        others = np.unique(self.name[named & ~inside])
+        # Who gives a nickname alone is the one who gave a name elsewhere, if there is one only.
+        is_one_person = len(others) <= (0 if (named & inside).any() else 1)
+        return None if is_one_person else np.unique(self.conversation[inside & (self.speaker == speaker)])

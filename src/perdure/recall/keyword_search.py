@@ -16,7 +16,15 @@ from perdure.model import Filter, Record
 from perdure.recall.query import MOST_SUPERSEDED, OUT_OF_TIME, ParsedQuery, SearchRequest, meeting_requirements
 from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.recipe import MOST_SCORED
-from perdure.recall.relevance import REQUIRED, UNASKED, evidence_by_words, evidence_of_sentence, relevance, word_worths
+from perdure.recall.relevance import (
+    REQUIRED,
+    UNASKED,
+    about_the_rest,
+    evidence_by_words,
+    evidence_of_sentence,
+    relevance,
+    word_worths,
+)
 from perdure.recall.signals import (
     RecordFeatures,
     SignalColumn,
@@ -136,18 +144,21 @@ class WordEvidence:
     def columns(self, key: Key, record: Record | None) -> dict[str, SignalColumn]:
         """In log-odds, as for a memory without a vector in an index."""
         coverage, *of_sentences = self._coverages(key)
-        share = (coverage + self._best * rounded(self._scores[key] / self._top)) / 2
+        # A word of the time, which stands in the date of a memory, says no more than the time itself.
+        of_best = rounded(self._scores[key] / self._top) if coverage > 0 or not self._times.time_ranges else 0.0
+        share = (coverage + self._best * of_best) / 2
         nothing = evidence_by_words(0.0)
         columns = {
             "prior": SignalColumn(self._memories, 1.0, nothing),
             "keyword": SignalColumn(self._scores[key], share, evidence_by_words(1.0) - nothing),
         }
-        if self._times.time_ranges and record is not None:
-            columns["time"] = time_evidence(to_micros(when(record)), self._times)
         if of_sentences:
             by_sentence = float(evidence_of_sentence(max(of_sentences), self._memories))
             more = max(by_sentence - float(total_of(columns)), 0.0)
             columns["sentence"] = SignalColumn(more, more, 1.0, optional=True)
+        if self._times.time_ranges and record is not None:
+            about = about_the_rest(total_of(columns), coverage)
+            columns["time"] = time_evidence(to_micros(when(record)), self._times, about)
         return columns
 
     def relevance(self, columns: Mapping[str, SignalColumn]) -> float:

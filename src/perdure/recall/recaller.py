@@ -76,6 +76,18 @@ class _Ranking(NamedTuple):
     windows: Mapping[Key, BestWindow] = _NO_WINDOWS
 
 
+class _SearchPlaces(NamedTuple):
+    """Where an index is searched, who embeds for it, and the embedding of the query, if there is one; the notes say
+    what is missing.
+    """
+
+    chosen: Chosen
+    embedding: QueryVector | None
+    partitions: Sequence[Partition]
+    pasts: Sequence[Past]
+    notes: Sequence[str]
+
+
 class Recaller:
     """Finds memories. Safe to use from any thread."""
 
@@ -228,28 +240,8 @@ class Recaller:
         from perdure.recall.candidates import Retriever, best_windows
         from perdure.recall.score import rank
 
-        chosen, embedding = self._embedders.current(), None
-        partitions, pasts = self._partitions(request, chosen.generation)
-        # Reading the positions may have told that another generation serves by now.
-        if self._embedders.current().generation != chosen.generation:
-            return self._rank_by_index(request, query, unreadable, missing, notes)
-        if not missing:
-            embedding = self._embed(chosen, query, partitions)
-        if isinstance(embedding, EmbedderUnavailable):
-            if self._embedders.instead_of(chosen, embedding):
-                return self._rank_by_index(request, query, unreadable, missing, notes)
-            embedding, missing = None, embedding.note
-        waiting, embedded = missing_vectors(partitions if embedding is not None else (), request.filter.hidden)
-        if 0 < waiting[WAITING] <= FEW_VECTORS and self._make_few_vectors():
-            return self._rank_by_index(request, query, unreadable, missing, notes)
-        if chosen.note and not missing:
-            notes.append(chosen.note)
-        if waiting and not embedded:
-            embedding, missing = None, NO_VECTORS
-        else:
-            notes += (note.format(count) for note, count in waiting.items())
-        if missing:
-            notes.insert(0, missing)
+        chosen, embedding, partitions, pasts, noted = self._search_places(request, query, missing)
+        notes = [*noted, *notes]
         mode: Mode = "hybrid" if query.terms else "vector"
         if embedding is None:
             mode = "keyword" if query.words else "none"
@@ -265,8 +257,33 @@ class Recaller:
         limit = request.limit if request.recipe.balances else len(ranked)
         compared = Compared(int(candidates.by_keyword.sum()), int(candidates.by_vector.sum()), candidates.searched)
         best = select(request.recipe, ranked, limit)
-        windows = best_windows(candidates, best, embedding, chosen.embedder)
+        windows = _NO_WINDOWS
+        if any(each.snapshot.vectors.windows is not None for each in partitions):
+            windows = best_windows(candidates, best, embedding, chosen.embedder)
         return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, superseded, windows)
+
+    def _search_places(self, request: SearchRequest, query: ParsedQuery, missing: str) -> _SearchPlaces:
+        while True:
+            chosen, embedding = self._embedders.current(), None
+            partitions, pasts = self._partitions(request, chosen.generation)
+            # Reading the positions may have told that another generation serves by now.
+            if self._embedders.current().generation != chosen.generation:
+                continue
+            if not missing:
+                embedding = self._embed(chosen, query, partitions)
+            if isinstance(embedding, EmbedderUnavailable):
+                if self._embedders.instead_of(chosen, embedding):
+                    continue
+                embedding, missing = None, embedding.note
+            waiting, embedded = missing_vectors(partitions if embedding is not None else (), request.filter.hidden)
+            if not (0 < waiting[WAITING] <= FEW_VECTORS and self._make_few_vectors()):
+                break
+        notes = [missing or chosen.note]
+        if waiting and not embedded:
+            embedding, notes = None, [NO_VECTORS, *notes]
+        else:
+            notes += (note.format(count) for note, count in waiting.items())
+        return _SearchPlaces(chosen, embedding, partitions, pasts, [note for note in notes if note])
 
     def _rank_by_time(
         self, request: SearchRequest, query: ParsedQuery, times: TimeQuestion, unreadable: Collection[Key]
@@ -383,12 +400,12 @@ class Recaller:
         import numpy as np
 
         from perdure.recall.candidates import QueryVector
-        from perdure.recall.conversation import find_speakers
+        from perdure.recall.conversation import NamedSpeakers, find_speakers
 
         if chosen.embedder is None:
             return None
         spoken = [each.snapshot.conversation for each in partitions if each.snapshot.conversation is not None]
-        named = find_speakers(query.text, spoken)
+        named = find_speakers(query.text, spoken) if spoken else NamedSpeakers(frozenset(), query.text)
         try:
             vector = self._embed_text(chosen.embedder, chosen.generation, named.rest)
             if named.labelled and named.rest != query.text:
@@ -430,6 +447,10 @@ class Recaller:
             partitions.append(Partition(namespace, name, index.same))
             if index.past.old:
                 partitions.append(Partition(namespace, name, index.changed, index.past))
+        if self._known is not None and any(each.snapshot.conversation for each in partitions):
+            # A question that names somebody who speaks there is embedded otherwise than when it was asked before.
+            self._known = None
+            return self._partitions(request, generation)
         return partitions, pasts
 
     def _learnings(self, request: SearchRequest, name: str, generation: Generation | None) -> Snapshot | None:

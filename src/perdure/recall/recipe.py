@@ -64,7 +64,7 @@ class Recipe:
         matching = {"keyword": self.keyword_weight, "vector": self.vector_weight}
         return matching | {name: weight for name, weight in others.items() if weight}
 
-    @property
+    @cached_property
     def is_relevance(self) -> bool:
         """Whether a score is the relevance itself. It is not where it weighs anything but how well a memory answers."""
         others = self.prominence_weight or self.tier_weight or self.decay_weight or self.anchor_weight
@@ -89,7 +89,8 @@ FIELDS: Final[Mapping[str, str]] = {
     "decay_weight": "what decay leaves of a memory that is not used",
     "anchor_weight": "the share of the question's words in its anchor",
     "fusion": "how words and meaning are put together: `evidence` (each adds to how likely a memory answers; the score "
-    "is the relevance), `maximum` (divided by the best of this answer) or `rank` (reciprocal rank fusion by its maximum)",
+    "is the relevance), `maximum` (divided by the best of this answer) or `rank` (reciprocal rank fusion by its "
+    "maximum)",
     "rank_constant": "with `rank`: a rank counts 1 / (constant + rank)",
     "candidates": "how many of the best by words, and of the best by meaning, are compared. With a prominence weight "
     "every match of a namespace of up to 10,000 memories is; of a larger one the most prominent ones are added",

@@ -4,8 +4,8 @@ sorted by and that the floor cuts. It compares between answers, models and store
 Each signal adds evidence, in log-odds, and relevance is what the sum amounts to. Meaning: how far the cosine is above
 what unrelated texts reach. Words: BM25, which counts a word the more, the fewer memories hold it. What is known before
 anything is compared: among many memories something is near by chance. In a conversation: whether who is meant says it,
-whether it only asks, and what the turns around it say, because `Yes, the blue one` shares no word with the question that
-it answers.
+whether it only asks, and what the turns around it say, because `Yes, the blue one` shares no word with the question
+that it answers.
 
 The weights were fitted on texts of many kinds at once, each kind left out once (bench/recall.md). The functions work on
 numbers and on arrays alike, so that a search from disk and one in memory come to the same.
@@ -33,32 +33,32 @@ REQUIRED: Final = 0.5
 # Where nothing is asked, everything fits.
 UNASKED: Final = 1.0
 
-# What a cosine adds that is as far above that of unrelated texts as can be; and a unit of BM25, which says more among
-# more memories.
-MEANING: Final = 5.2
-_WORDS: Final = 0.06
-_WORDS_BY_SIZE: Final = 0.0085
+# What a cosine adds that is as far above that of unrelated texts as can be; and a unit of BM25, for each e times as many
+# memories, of which so many are imagined beside those of the store.
+MEANING: Final = 3.4
+_WORDS: Final = 0.0091
+_BESIDE: Final = 20
 # What is known before anything is compared, and by how much less it is with each e times as many memories.
-_PRIOR: Final = 0.85
-_SIZE: Final = 0.62
+_PRIOR: Final = -0.31
+_SIZE: Final = 0.27
 # Among fewer memories chance does not shrink any more, and of more than many most are about other things.
-_FEW: Final = 30
+_FEW: Final = 60
 _MANY: Final = 1000
 # In a conversation: that who is meant says it, that it is told by an assistant and not asked of it, that it only asks,
-# that it has as many words as a whole turn, that it tells a time where it is asked when.
-MEANT: Final = 0.26
-ASSISTANT: Final = -0.56
-ASKING: Final = -0.38
-WHOLE: Final = 0.37
+# that it is a word or two, that it tells a time where it is asked when.
+MEANT: Final = 0.2
+ASSISTANT: Final = -0.65
+ASKING: Final = -0.2
+BRIEF: Final = -0.35
 TELLS_WHEN: Final = 0.3
 # How much of what its best neighbour has in advance of it a turn between people gains, and how much if it follows a
 # question.
-NEIGHBOUR: Final = 0.4
-ANSWERING: Final = 0.5
+NEIGHBOUR: Final = 0.38
+ANSWERING: Final = 0.7
 # A turn of fewer words says less than a whole one, and gains less from others.
 WHOLE_TURN: Final = 8
 # That it is of the time that the question names.
-TIME: Final = 4.0
+TIME: Final = 2.6
 
 # The cosine that a question and an unrelated text usually have, with a model that was not measured.
 USUALLY_UNRELATED: Final = 0.1
@@ -78,6 +78,8 @@ _LONG: Final = 24
 _DOZEN: Final = 12
 # So many unknown words are as much as one code. With it a memory fits if no more than five of a thousand hold the code.
 _CODES: Final = 2.5
+# Of one sentence of the query: how much what it holds counts, and the share with which a memory fits just well enough.
+_SENTENCE: Final = 3.2
 _OF_SENTENCE: Final = 0.8
 _SENTENCE_ENOUGH: Final = 0.25
 _SENTENCE_SIZE: Final = 0.04
@@ -144,7 +146,7 @@ def prior(memories: int) -> float:
 
 def word_weight(memories: int) -> float:
     """What a unit of BM25 adds among so many memories."""
-    return _WORDS + _WORDS_BY_SIZE * math.log(max(memories, 1))
+    return _WORDS * math.log(memories + _BESIDE)
 
 
 def evidence_by_words(coverage: Values) -> Values:
@@ -152,10 +154,20 @@ def evidence_by_words(coverage: Values) -> Values:
     return log_odds(MIN_RELEVANCE) + _WORDS_ALONE * (coverage - _ENOUGH)
 
 
+def about_the_rest(evidence: Values, coverage: Values) -> Values:
+    """How far a memory is about what a question asks beside a time, by its evidence or by its words alone: from 0,
+    where it does not fit, to 1, where it is more likely to answer than not.
+    """
+    more = evidence_by_words(coverage) - evidence
+    share = (relevance(evidence + more * (more > 0)) - MIN_RELEVANCE) / (ANSWERS - MIN_RELEVANCE)
+    share = share * (share > 0)
+    return share + (1.0 - share) * (share > 1)
+
+
 def evidence_of_sentence(coverage: Values, memories: int) -> Values:
     """For a sentence of the query. That the rest is about something else, or near, says nothing about it."""
     size = _SENTENCE_SIZE * math.log(min(max(memories, 1), _MANY) / _SENTENCE_FEW)
-    return log_odds(MIN_RELEVANCE) + _WORDS_ALONE * (_OF_SENTENCE * coverage - size - _SENTENCE_ENOUGH)
+    return log_odds(MIN_RELEVANCE) + _SENTENCE * (_OF_SENTENCE * coverage - size - _SENTENCE_ENOUGH)
 
 
 def log_odds(share: float) -> float:

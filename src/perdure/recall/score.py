@@ -20,6 +20,7 @@ from perdure.recall.relevance import (
     MEANING,
     REQUIRED,
     UNASKED,
+    about_the_rest,
     evidence_by_words,
     evidence_of_sentence,
     meaning,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 _REPEATED: Final = 2
 
 
-class Scored(NamedTuple):
+class RecipeScores(NamedTuple):
     """The score of each candidate, its relevance, and the signals that the score is made of."""
 
     score: NDArray[np.float64]
@@ -94,8 +95,8 @@ def rank(
 
 def scored(
     candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, chosen: Chosen | None
-) -> Scored:
-    """Every candidate by the recipe. A score of 0 is no answer: no word in common, and no nearer than chance."""
+) -> RecipeScores:
+    """Every candidate by the recipe. A score of 0 is no answer, however low the floor: nothing could be compared."""
     recipe = request.recipe
     if not query.text:
         fits, evidence = np.full(len(candidates.number), UNASKED), dict[str, SignalColumn]()
@@ -105,15 +106,15 @@ def scored(
         fits = np.asarray(relevance(total_of(evidence)), np.float64)
         fits = np.maximum(fits, REQUIRED) if query.required else fits
         if recipe.is_relevance:
-            near = (candidates.cosine > 0) & candidates.has_vector
-            return Scored(fits * (near | (candidates.keyword > 0)), fits, evidence)
+            by_meaning = candidates.has_vector & (recipe.vector_weight > 0)
+            return RecipeScores(fits * (by_meaning | (candidates.keyword > 0)), fits, evidence)
     columns = sum_columns(candidates, request, query, store, fits if evidence else None, vector=chosen is not None)
     total = np.asarray(total_of(columns), np.float64) + np.zeros(len(candidates.number))
     if query.time_ranges:
         columns = with_time(columns, column_of(candidates.parts, "dated"), query, recipe)
         # A time alone is no reason.
         total = np.where(total > 0, np.asarray(total_of(columns)), 0.0)
-    return Scored(total, fits, columns)
+    return RecipeScores(total, fits, columns)
 
 
 def evidence_columns(
@@ -129,9 +130,15 @@ def evidence_columns(
     each_word = np.full(count, 2 * weights.get("keyword", 0.0) * word_weight(memories) * top)
     before = np.full(count, prior(memories))
     columns: dict[str, SignalColumn] = {}
-    if not has_vector.all():
+    by_words_alone = not has_vector.all()
+    tells_more = query.time_ranges or asked.sentences or asked.codes
+    coverages, counts = coverage_of(candidates, asked) if by_words_alone or tells_more else (by_words[np.newaxis], None)
+    coverage = coverages[0]
+    if query.time_ranges:
+        # A word of the time, which stands in the date of a memory, says no more than the time itself.
+        by_words = by_words * (coverage > 0)
+    if by_words_alone:
         # Of a memory without a vector, the words alone tell: how much of what was asked it holds.
-        coverage = coverage_of(candidates, asked)[0][0]
         together = (coverage + by_words * coverage[int(keyword.argmax())]) / 2 if count else coverage
         by_words = np.where(has_vector, by_words, together)
         each_word = np.where(has_vector, each_word, evidence_by_words(1.0) - evidence_by_words(0.0))
@@ -142,8 +149,9 @@ def evidence_columns(
         columns["keyword"] = SignalColumn(keyword, by_words, each_word, ranks)
     if chosen is not None:
         ranks = Ranks(candidates.partition, candidates.number, candidates.cosine, candidates.by_vector)
-        near = meaning(candidates.cosine.astype(np.float64), usual_cosine(candidates, chosen)) * has_vector
-        columns["vector"] = SignalColumn(candidates.cosine, near, 2 * weights.get("vector", 0.0) * MEANING, ranks)
+        near = meaning(candidates.cosine.astype(np.float64), usual_cosine(candidates, chosen))
+        each_cosine = 2 * weights.get("vector", 0.0) * MEANING * has_vector
+        columns["vector"] = SignalColumn(candidates.cosine, near, each_cosine, ranks)
     features = candidates.conversation
     if features is not None and recipe.conversation_weight:
         evidence = np.asarray(total_of(columns), np.float64)
@@ -151,13 +159,13 @@ def evidence_columns(
     if features is not None and recipe.learned_discount:
         learned = features.learned.astype(np.float64)
         columns["learned"] = SignalColumn(learned, learned, -recipe.learned_discount * MEANING, optional=True)
-    if query.time_ranges:
-        columns["time"] = time_evidence(column_of(candidates.parts, "dated"), query)
-    if asked.sentences or asked.codes:
-        coverages, counts = coverage_of(candidates, asked)
+    if counts is not None and len(coverages) > 1:
         by_sentence = np.asarray(evidence_of_sentence(coverages[1:].max(axis=0), counts.documents))
         more = np.maximum(by_sentence - np.asarray(total_of(columns)), 0.0)
         columns["sentence"] = SignalColumn(more, more, 1.0, optional=True)
+    if query.time_ranges:
+        about = about_the_rest(total_of(columns), coverage)
+        columns["time"] = time_evidence(column_of(candidates.parts, "dated"), query, about)
     return columns
 
 
@@ -170,7 +178,7 @@ def usual_cosine(candidates: Candidates, chosen: Chosen) -> float:
 
 
 def coverage_of(candidates: Candidates, query: ParsedQuery) -> tuple[NDArray[np.float64], WordCounts]:
-    """What the words that each candidate holds are worth of all that is asked, then of each sentence and of the codes."""
+    """What the words that each candidate holds are worth of all that is asked, of each sentence, and of the codes."""
     held, counted = np.zeros((len(query.terms), len(candidates.number))), list[WordCounts]()
     for at, (partition, rows) in enumerate(candidates.parts):
         of_part = candidates.partition == at

@@ -83,9 +83,12 @@ def with_time(
     return lessened | {"time": time}
 
 
-def time_evidence(dated: Values, query: ParsedQuery) -> SignalColumn:
-    """What it says for a memory that it is of the time that the question names."""
-    return time_column(dated, query.time_ranges, TIME * query.time_weight)
+def time_evidence(dated: Values, query: ParsedQuery, about: Values) -> SignalColumn:
+    """What it says for a memory that it is of the time that the question names. A time alone is no reason: it counts
+    as far as the memory is `about` the rest of the question, from 0 to 1.
+    """
+    column = time_column(dated, query.time_ranges, 1.0)
+    return column._replace(weight=TIME * query.time_weight * about)
 
 
 def described(ranges: Iterable[TimeRange]) -> str:

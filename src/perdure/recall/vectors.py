@@ -36,7 +36,7 @@ _ENCODED_AT_ONCE: Final = 8192
 # The best window of a long memory counts. Several windows are several chances to be near, so they cost a little: this
 # times the logarithm of their number. Chosen on chats with an assistant, where the answer mostly stands in a short
 # message, and on abstracts, alone and many in one memory, where it stands anywhere: docs/design.md has the figures.
-_COST_OF_CHANCES: Final = np.float32(0.02)
+_COST_OF_CHANCES: Final = np.float32(0.01)
 # From how many rows it is told how near a row is by chance.
 _SAMPLE: Final = 256
 # From how many rows it is told how near two rows are by chance.

@@ -13,10 +13,13 @@ from perdure.text.patterns import pattern
 
 
 class Introduction(NamedTuple):
-    """`corrects`: the names that the speaker gave before were wrong, as in `no, I'm Jona`."""
+    """`corrects`: the names that the speaker gave before were wrong, as in `no, I'm Jona`. `is_nickname`: it is how
+    they want to be called, beside the name that they have.
+    """
 
     name: str
     corrects: bool
+    is_nickname: bool = False
 
 
 def find_introduction(text: str, *, holds_names: bool = True) -> Introduction | None:
@@ -31,9 +34,11 @@ def find_introduction(text: str, *, holds_names: bool = True) -> Introduction | 
     for start in (0, *(clause.end() for clause in clauses)):
         match = _INTRODUCTION.match(beginning, start)
         # Further on, `this is Paris` and `right here` introduce nobody.
-        name = match and (match["told"] or match["said"] or (None if start else match["this"] or match["here"]))
+        given = match and (match["told"] or match["said"] or match["called"])
+        name = match and (given or (None if start else match["this"] or match["here"]))
         if match and name and _is_name(name, told=match["told"] is not None):
-            return Introduction(name, bool(match["corrects"] or _NOT_ANOTHER.match(beginning, match.end())))
+            corrects = bool(match["corrects"] or _NOT_ANOTHER.match(beginning, match.end()))
+            return Introduction(name, corrects, is_nickname=name == match["called"])
     return None
 
 
@@ -62,22 +67,24 @@ _GREETING: Final = (
     "|hola|ciao|olá|hej|cześć|привет)(?: (?:there|all|again|everyone|everybody|zusammen))?"
 )
 _NAME_IS: Final = (
-    "my (?:full |first )?name(?:['’]s| is)|the name['’]s|i(?:['’]m| am) called|i go by|mein name ist|ich hei(?:ß|ss)e"
+    "my (?:full |first )?name(?:['’]s| is)|the name['’]s|i(?:['’]m| am) called|mein name ist|ich hei(?:ß|ss)e"
     "|je m['’]appelle|mon nom est|me llamo|mi nombre es|mi chiamo|il mio nome è|(?:o )?meu nome é|(?:eu )?me chamo"
     "|ik heet|mijn naam is|jag heter|jeg he(?:ter|dder)|nazywam się|mam na imię|меня зовут|мене звати"
 )
-_I_AM: Final = (
-    "i(?:['’]m| am)|je suis|soy|ik ben|(?:please |just |and |you can |you may |friends |people |everyone )?call me"
-    "|nenn mich"
+_I_AM: Final = "i(?:['’]m| am)|je suis|soy|ik ben"
+_CALL_ME: Final = (
+    "(?:please |just |and |(?:can|could|would|will) you (?:please )?|you (?:can|may|could) |friends |people |everyone "
+    "|everybody |most people )?call me|i go by|nenn mich"
 )
 _NAME: Final = r"[^\W\d_][\w'’-]*(?: (?!I\b)[^\W\d_a-z][\w'’-]*){0,2}"
 # Behind a name the clause is over: `I'm German literature's worst critic` has none.
 _OVER: Final = r"(?=\s*(?:[.,!?;:)\n–—]|$|- )| (?:and|und|et|y|from|here|speaking|again|btw|by the way|but|aus|not)\b)"
 _CLAUSE: Final = pattern(r"[.!?,;:\n(–—]| (?:and|but|-)(?= )")
 _INTRODUCTION: Final = pattern(
-    rf"\s{{0,4}}(?:(?i:{_GREETING})[\s,.!–—-]{{1,4}})?"
+    rf"\s{{0,4}}(?:(?i:{_GREETING})[\s,.!–—-]{{1,4}})?(?:(?i:so|well|ok|okay|oh|btw|by the way),? )?"
     r"(?:(?P<corrects>(?i:no|nope|sorry|actually|wait|nein|non|nee))[\s,.!…–—-]{1,4})?"
     rf"(?:(?i:{_NAME_IS}) (?P<told>{_NAME})|(?i:{_I_AM}) (?P<said>{_NAME})"
+    rf"|(?i:{_CALL_ME}) (?P<called>{_NAME})"
     # `This is Max, he is so playful` shows a dog.
     rf"|(?i:this is|hier ist) (?P<this>{_NAME})(?!\W{{1,4}}(?i:he|she|it|they|my|our|who|an?|the|is)\b)"
     rf"|(?P<here>{_NAME}) here){_OVER}"

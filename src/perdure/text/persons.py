@@ -1,8 +1,9 @@
-"""Who is meant by a question that names nobody: whoever asks says `I`, and whoever is asked is `you`."""
+"""Speakers that are roles, and who is meant by a question that names nobody: who asks is `I`, the other is `you`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from perdure.text.patterns import pattern
@@ -10,9 +11,32 @@ from perdure.text.patterns import pattern
 Role: TypeAlias = Literal["user", "assistant"]
 
 # Speakers that are no people but sides of a conversation.
-ROLES: Final[dict[str, Role]] = dict.fromkeys(("human", "user"), "user") | dict.fromkeys(
-    ("agent", "ai", "assistant", "bot", "chatbot", "model"), "assistant"
-)
+ROLES: Final[Mapping[str, Role]] = {
+    "human": "user",
+    "user": "user",
+    "agent": "assistant",
+    "ai": "assistant",
+    "assistant": "assistant",
+    "bot": "assistant",
+    "chatbot": "assistant",
+    "model": "assistant",
+}
+# What these say is about a task, or comes from a program.
+_NO_PEOPLE: Final = frozenset(("developer", "function", "operator", "system", "tool"))
+
+
+def is_user_role(speaker: str) -> bool:
+    return ROLES.get(speaker.casefold()) == "user"
+
+
+def is_assistant_role(speaker: str) -> bool:
+    return ROLES.get(speaker.casefold()) == "assistant"
+
+
+def is_no_person(role: str) -> bool:
+    """Whether no person speaks in this role."""
+    return is_assistant_role(role) or role.casefold() in _NO_PEOPLE
+
 
 _FIRST_PERSON: Final = pattern(
     r"\b(?:i|i['’](?:d|ll|m|ve)|me|mine|my|myself|our|ours|us|we|we['’](?:d|ll|re|ve)"  # noqa: RUF001 - as it is written

@@ -1,0 +1,299 @@
+"""Facts are about somebody, whichever chat they were said in; people are known by their names, and two stay two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clocks import NOON, HandClock
+
+from perdure import Memory
+from perdure.model import FACT_CATEGORIES
+from perdure.settings import load
+from perdure.testing.embedder import WordEmbedder
+
+ANSWERS = ("Good to know.", "Thank you for telling me.", "I see.")
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock(NOON)
+
+
+def opened(clock: HandClock, path: Path | str = ":memory:", **settings: Any) -> Memory:
+    return Memory(path, settings=load(None, embedder="none", **settings), clock=clock)
+
+
+@pytest.fixture
+def memory(clock: HandClock) -> Iterator[Memory]:
+    with opened(clock) as found:
+        yield found
+
+
+def chat(memory: Memory, name: str, *sayings: str, day: int = 0, **who: str) -> None:
+    """A chat of its own: what somebody says, and what an assistant answers."""
+    told: list[dict[str, object]] = []
+    for place, text in enumerate(sayings):
+        at = NOON - timedelta(days=300 - day) + timedelta(minutes=place)
+        told.append({"role": "user", **who, "content": text, "at": at})
+        answer = ANSWERS[place % len(ANSWERS)]
+        told.append({"role": "assistant", "content": answer, "at": at + timedelta(seconds=20)})
+    memory.conversation(name).add_messages(told)
+
+
+def known(memory: Memory, **filters: Any) -> set[str]:
+    chosen: dict[str, Any] = {"category": FACT_CATEGORIES, **filters}
+    return {one.text for one in memory.list(limit=100, **chosen)}
+
+
+def test_what_is_said_in_a_later_chat_ends_what_was_said_in_an_earlier_one(memory: Memory):
+    chat(memory, "chat-1", "I live in Ulm.", "I work as a cook.")
+    memory.work()
+    assert known(memory) == {"User lives in Ulm", "User works as a cook"}
+    chat(memory, "chat-2", "I live in Bonn now.", day=90)
+    memory.work()
+    assert known(memory) == {"User lives in Bonn now", "User works as a cook"}
+    [fact] = memory.facts("where does the user live?", limit=1)
+    assert [old.text for old in fact.earlier] == ["User lives in Ulm"]
+    assert fact.record.conversation_id == "chat-2"
+
+
+def test_it_does_not_matter_which_chat_becomes_known_first(memory: Memory):
+    chat(memory, "chat-2", "I live in Bonn now.", day=90)
+    memory.work()
+    chat(memory, "chat-1", "I live in Ulm.")
+    memory.work()
+    assert known(memory) == {"User lives in Bonn now"}
+
+
+def test_what_is_said_again_in_another_chat_is_one_fact_with_more_evidence(memory: Memory):
+    chat(memory, "chat-1", "I'm allergic to shellfish.")
+    chat(memory, "chat-2", "I'm allergic to shellfish.", day=3)
+    memory.work()
+    [fact] = memory.facts()
+    assert len(fact.record.evidence) == 2
+
+
+def test_the_setting_keeps_each_conversation_to_itself(clock: HandClock):
+    with opened(clock, learn_scope="conversation") as memory:
+        chat(memory, "chat-1", "I live in Ulm.", "Hello?", "Are you there?")
+        chat(memory, "chat-2", "I live in Bonn.", "Hello?", "Are you there?", day=90)
+        chat(memory, "chat-3", "I live in Kiel.", day=99)
+        memory.work()
+        memory.consolidate()
+        assert known(memory) == {"User lives in Ulm", "User lives in Bonn"}
+
+
+def test_a_chat_of_two_messages_is_learned_from_when_it_is_over(memory: Memory, clock: HandClock):
+    memory.conversation("chat-1").add_messages(
+        [{"role": "user", "content": "I live in Ulm."}, {"role": "assistant", "content": "Nice."}]
+    )
+    assert memory.work().episodes_made == 0
+    clock.forward(minutes=61)
+    memory.work()
+    assert known(memory) == {"User lives in Ulm"}
+
+
+def test_as_many_facts_come_of_many_chats_as_of_one_conversation(clock: HandClock):
+    sayings = ("I live in Ulm.", "My sister Eva is a vet.", "I'm allergic to nuts.", "I love old trains.", "I'm 34.")
+    facts: list[set[str]] = []
+    for names in (["all"] * len(sayings), [f"chat-{place}" for place in range(len(sayings))]):
+        with opened(clock) as memory:
+            for place, (name, text) in enumerate(zip(names, sayings, strict=True)):
+                chat(memory, name, text, day=place)
+            memory.work()
+            facts.append(known(memory))
+    assert facts[0] == facts[1]
+    assert "User lives in Ulm" in facts[0]
+
+
+def test_episodes_of_several_chats_wait_together(clock: HandClock):
+    """One or two wait while somebody still speaks; the third makes them enough."""
+    with opened(clock, flashbulb_surprise=1) as memory:
+        for place in range(3):
+            at = clock.now
+            said = ["I live in Ulm.", "Tell me a story", "A longer one", "And another one", "I went for a walk"]
+            memory.conversation(f"chat-{place}").add_messages(
+                {"role": "user", "content": text, "at": at - timedelta(minutes=50 if n < 4 else 0)}
+                for n, text in enumerate(said)
+            )
+            assert memory.work().episodes_consolidated == (0 if place < 2 else 3)
+
+
+def test_an_episode_waits_for_a_day_at_most(clock: HandClock):
+    with opened(clock, flashbulb_surprise=1) as memory:
+        talk = memory.conversation("talk")
+        for text in ("I live in Ulm.", "Tell me a story", "A longer one", "And another one"):
+            talk.add_message("user", text)
+        done: list[int] = []
+        for _ in range(30):
+            clock.forward(minutes=55)
+            talk.add_message("user", "I am still here, somehow")
+            done.append(memory.work().episodes_consolidated)
+            if done[-1]:
+                break
+        assert sum(done) >= 1
+
+
+def test_what_others_say_of_somebody_does_not_end_what_they_said_themselves(memory: Memory):
+    memory.conversation("us").add_messages(
+        [
+            {"role": "user", "speaker": "Lena", "content": "I live in Ulm.", "at": NOON - timedelta(days=90)},
+            {"role": "user", "speaker": "Bob", "content": "Lena lives in Hell.", "at": NOON - timedelta(days=60)},
+        ]
+    )
+    memory.work()
+    assert known(memory) == {"Lena lives in Ulm", "Lena lives in Hell"}
+    [conflict] = memory.conflicts()
+    assert "themselves" in conflict.reasons[0]
+
+
+def test_what_somebody_says_of_themselves_ends_what_others_said(memory: Memory):
+    memory.conversation("us").add_messages(
+        [
+            {"role": "user", "speaker": "Bob", "content": "Lena lives in Paris.", "at": NOON - timedelta(days=90)},
+            {"role": "user", "speaker": "Lena", "content": "I live in Ulm.", "at": NOON - timedelta(days=60)},
+        ]
+    )
+    memory.work()
+    assert known(memory) == {"Lena lives in Ulm"}
+    assert memory.conflicts() == []
+
+
+def test_two_named_people_in_one_namespace_stay_two(memory: Memory):
+    chat(memory, "chat-1", "I live in Ulm.", "Please always answer in English.", speaker="Ada")
+    chat(memory, "chat-2", "I live in Bonn.", "Please always answer in German.", day=30, speaker="Ben")
+    memory.work()
+    assert known(memory, category="identity") == {"Ada lives in Ulm", "Ben lives in Bonn"}
+    assert len(known(memory, category="guideline")) == 2
+
+
+def test_users_who_give_different_names_in_their_chats_are_two(memory: Memory):
+    chat(memory, "chat-1", "Hi, I'm Lena.", "I live in Ulm.")
+    chat(memory, "chat-2", "Hi, I'm Tom.", "I live in Bonn.", day=30)
+    memory.work()
+    assert {"Lena lives in Ulm", "Tom lives in Bonn"} <= known(memory)
+
+
+def test_a_name_that_is_said_once_is_known_in_every_chat(memory: Memory):
+    chat(memory, "chat-1", "Hi, I'm Lena, I live in Ulm and I work as a cook.")
+    memory.work()
+    assert known(memory) == {"User's name is Lena", "Lena lives in Ulm", "Lena works as a cook"}
+    chat(memory, "chat-2", "I live in Bonn now.", day=90)
+    memory.work()
+    assert known(memory) == {"User's name is Lena", "Lena lives in Bonn now", "Lena works as a cook"}
+    assert memory.recall("where does Lena live?")[0].record.text == "Lena lives in Bonn now"
+
+
+def test_a_name_that_is_said_later_belongs_to_the_same_person(memory: Memory):
+    chat(memory, "chat-1", "I live in Ulm.")
+    memory.work()
+    chat(memory, "chat-2", "My name's Lena by the way.", "I live in Bonn now.", day=90)
+    memory.work()
+    assert known(memory) == {"User's name is Lena", "Lena lives in Bonn now"}
+
+
+@pytest.mark.parametrize("saying", ["Call me Leni.", "Can you call me Leni?"])
+def test_a_nickname_is_one_more_name_of_the_same_person(clock: HandClock, saying: str):
+    with Memory(":memory:", embedder=WordEmbedder(1024), clock=clock) as memory:
+        chat(memory, "chat-1", "Hi, I'm Lena.", "I live in Ulm.")
+        chat(memory, "chat-2", saying, day=30)
+        memory.work()
+        assert {"User's name is Lena", "User goes by Leni"} <= known(memory)
+        for name in ("Lena", "Leni"):
+            first = memory.recall(f"where does {name} live?", min_relevance=0)[0]
+            assert "Ulm" in first.record.text
+            assert "named" in first.explain
+        chat(memory, "chat-3", "I live in Bonn now.", day=90)
+        memory.work()
+        assert "Lena lives in Ulm" not in known(memory)
+
+
+def test_the_user_and_a_speaker_of_the_same_name_are_one_person(memory: Memory):
+    chat(memory, "chat-1", "Hi, I'm Lena.", "I live in Ulm.")
+    chat(memory, "chat-2", "I live in Bonn now.", day=30, speaker="Lena")
+    memory.work()
+    assert known(memory) == {"User's name is Lena", "Lena lives in Bonn now"}
+
+
+def test_a_user_who_writes_of_the_user_means_themselves(memory: Memory):
+    chat(memory, "chat-1", "User lives in Moscow.")
+    chat(memory, "chat-2", "I live in Osaka.", day=30)
+    memory.work()
+    assert known(memory) == {"User lives in Osaka"}
+
+
+@pytest.mark.parametrize("role", ["ai", "bot", "operator", "model", "developer", "AI"])
+def test_what_a_program_says_in_its_role_is_no_fact(memory: Memory, role: str):
+    memory.conversation("chat").add_messages(
+        [
+            {"role": "human", "content": "I live in Ulm.", "at": NOON - timedelta(days=9)},
+            {"role": role, "content": "I work as an assistant. Always speak Thai.", "at": NOON - timedelta(days=9)},
+            {"role": "human", "content": "Always ask me first.", "at": NOON - timedelta(days=9)},
+        ]
+    )
+    memory.work()
+    assert known(memory) == {"User lives in Ulm", "Assistant should always ask user first"}
+
+
+def test_a_memory_of_your_own_about_the_user_is_compared_with_what_they_say(memory: Memory):
+    memory.remember("User lives in Rome", category="identity", valid_at=NOON - timedelta(days=400))
+    chat(memory, "chat-1", "I live in Ulm.")
+    memory.work()
+    assert known(memory) == {"User lives in Rome", "User lives in Ulm"}
+    [conflict] = memory.conflicts()
+    assert {conflict.first.text, conflict.second.text} == {"User lives in Rome", "User lives in Ulm"}
+
+
+def test_erasing_the_message_with_the_name_erases_the_name_wherever_it_was_used(memory: Memory):
+    chat(memory, "chat-1", "Hi, I'm Lena.", "I live in Ulm.")
+    chat(memory, "chat-2", "I work as a cook.", day=9)
+    memory.work()
+    assert "Lena works as a cook" in known(memory)
+    [named] = [one for one in memory.list(key_type="message", limit=100) if "Lena" in one.text]
+    memory.erase(named.number, confirm=True)
+    every = memory.list(limit=100, states=("active", "superseded", "deleted"))
+    assert [one.text for one in every if "Lena" in one.text] == []
+    chat(memory, "chat-3", "I live in Bonn now.", day=90)
+    memory.work()
+    assert "User lives in Bonn now" in known(memory)
+
+
+@pytest.mark.parametrize(
+    "saying",
+    [
+        "I almost moved to Nice last year.",
+        "I nearly moved to Nice last year.",
+        "I'm moving to Nice next spring.",
+        "I moved to Nice in 2012 and returned in 2014.",
+        "I live in an old house.",
+    ],
+)
+def test_what_is_not_so_or_not_yet_ends_no_fact(memory: Memory, saying: str):
+    chat(memory, "chat-1", "I live in Lyon.")
+    chat(memory, "chat-2", saying, day=20)
+    memory.work()
+    assert "User lives in Lyon" in known(memory)
+
+
+def test_a_second_job_does_not_end_the_first(memory: Memory):
+    chat(memory, "chat-1", "I work as a cook.")
+    chat(memory, "chat-2", "I work as a referee at weekends, too.", day=20)
+    memory.work()
+    assert "User works as a cook" in known(memory)
+
+
+def test_who_has_just_moved_lives_there(memory: Memory):
+    chat(memory, "chat-1", "I live in Lyon.")
+    chat(memory, "chat-2", "We've just moved to Nice.", day=20)
+    memory.work()
+    assert "User lives in Lyon" not in known(memory)
+
+
+def test_a_word_before_a_comma_is_no_part_of_a_fact(memory: Memory):
+    chat(memory, "chat-1", "Honestly though, I live in Ulm.")
+    memory.work()
+    assert known(memory) == {"User lives in Ulm"}
