@@ -58,7 +58,7 @@ def git(folder: str | os.PathLike[str], *arguments: str, seconds: float = SECOND
     """
     root, program = work_tree(folder), find_git()
     # Git would tell the other repository that its worktree is here now.
-    if root is None or program is None or unconfirmed_root(root) is not None:
+    if seconds <= 0 or root is None or program is None or unconfirmed_root(root) is not None:
         return None
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environ = {**kept, **_ENVIRONMENT, "PATH": os.pathsep.join(search_path()) if is_script(program) else _NOWHERE}

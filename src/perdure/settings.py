@@ -331,16 +331,10 @@ def is_url(store: object) -> TypeGuard[str]:
 
 def refuse_secrets(url: str) -> None:
     """A password or a token in a server's address would stand in files, on screens and in the list of processes."""
-    if "@" in url:
-        raise InvalidInput(
-            "The URL of the store holds a user name or a password.",
-            remedy="Write https://host, or on this machine http://127.0.0.1:8733; the token stands apart.",
-        )
-    if "?" in url or "#" in url:
-        raise InvalidInput(
-            "The URL of the store holds more than a server and a path.",
-            remedy="Write it without `?` and `#`; the token stands apart.",
-        )
+    for signs, held in (("@", "a user name or a password"), ("?#", "more than a server and a path")):
+        if not set(signs).isdisjoint(url):
+            remedy = "Write https://host, or on this machine http://127.0.0.1:8733; the token stands apart."
+            raise InvalidInput(f"The URL of the store holds {held}.", remedy=remedy)
 
 
 def given(name: str, argument: object = None, environment: Mapping[str, str] | None = None) -> object:

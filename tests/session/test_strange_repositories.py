@@ -151,6 +151,17 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path, m
     assert is_closed
 
 
+def test_a_repository_that_never_answers_is_asked_no_second_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    project, slow, asked = make_feature(tmp_path / "project"), tmp_path / "bin" / "git", tmp_path / "asked"
+    os.mkfifo(tmp_path / "never")
+    slow.parent.mkdir()
+    slow.write_text(f"#!/bin/sh\necho $* >> {asked}\nexec cat {tmp_path}/never\n", "utf-8")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}:{os.environ['PATH']}")
+    assert feature_work(project, seconds=2).files == ()
+    assert len(asked.read_text("utf-8").splitlines()) == 1
+
+
 def test_the_files_in_work_are_those_that_git_names(tmp_path: Path):
     project = make_repository(tmp_path / "project")
     for name in ("kept.py", "touched.py", "changed.py", "removed.py", "renamed.py", "staged.py", "same_size.py"):

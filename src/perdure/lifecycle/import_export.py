@@ -24,7 +24,7 @@ from perdure.clock import format_time, parse_time
 from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, PerdureError, shown
 from perdure.ids import BY_HAND, MemoryId, Reference, content_hash, is_id, new_id
 from perdure.jsonable import to_jsonable
-from perdure.lifecycle.model_rights import lowered, reads_by_hand
+from perdure.lifecycle.model_rights import is_manual, lowered
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal, keep_proposal
 from perdure.lifecycle.write import (
     Plan,
@@ -391,7 +391,7 @@ def _check(
                     fields.pop("session_id", None)
             if trusted and not services.context.is_person:
                 # A file that a model calls trusted says nothing of itself that a model may not say.
-                fields["source"] = _IMPORTED if reads_by_hand(fields.get("source", BY_HAND)) else fields["source"]
+                fields["source"] = _IMPORTED if is_manual(fields.get("source", BY_HAND)) else fields["source"]
                 fields["trust"] = max(fields.get("trust", "normal"), "normal", key=TRUSTS.index)
             fields |= {"content_hash": content_hash(fields["text"])}
             id, state = _id_of(record), given.get("state", "active")

@@ -27,7 +27,7 @@ def as_model_s(fields: RecordFields, before: Record | None) -> RecordFields:
     """Pure: the fields of a model's write, with an origin that shows whose it is. `before` is the record that they
     change, if there is one. What a model says in its own words is never trusted more than usual.
     """
-    if reads_by_hand(fields.get("source", "")):
+    if is_manual(fields.get("source", "")):
         raise NotAllowed(
             f"A model cannot give a memory the source {BY_HAND!r}, which stands for what a person wrote.",
             remedy="Leave the source out, or say where it comes from; nothing was changed.",
@@ -47,7 +47,7 @@ def as_model_s(fields: RecordFields, before: Record | None) -> RecordFields:
     return fields
 
 
-def reads_by_hand(source: str) -> bool:
+def is_manual(source: str) -> bool:
     """Pure: whether a source looks like that of people: `Manual` does, and so does the word with a sign that nobody
     sees.
     """
@@ -68,7 +68,7 @@ def lowered(fields: Mapping[str, Any], before: Record) -> list[str]:
     return [name for name, value in given.items() if _rank(value) < _rank(getattr(before, name))]
 
 
-def ends_sooner(fields: Mapping[str, Any], before: Record) -> bool:
+def ends_earlier(fields: Mapping[str, Any], before: Record) -> bool:
     """Pure: whether it would expire, or expire earlier than it does."""
     end: datetime | None = fields.get("expires_at")
     return end is not None and (before.expires_at is None or end < before.expires_at)
@@ -82,7 +82,7 @@ def require_standing(reader: Reader, before: Record, fields: Mapping[str, Any]) 
     if before.state != "active" and lines and is_by_person(lines[-1].change):
         # A person let it go, so whoever says it again says it anew.
         return
-    if ends_sooner(fields, before) and is_of_person(lines):
+    if ends_earlier(fields, before) and is_of_person(lines):
         raise NotAllowed(
             f"A person wrote or changed memory #{before.number}, and a model may not let it expire.",
             remedy="Leave the expires_at out, or ask a person; nothing was changed.",

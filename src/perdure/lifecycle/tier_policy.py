@@ -14,7 +14,7 @@ from perdure.ids import content_hash
 from perdure.lifecycle.model_rights import (
     as_model_s,
     changed_fields,
-    ends_sooner,
+    ends_earlier,
     is_of_person,
     lowered,
     require_standing,
@@ -68,7 +68,7 @@ def apply_tier(
                 f"Memory #{before.number} is constitutional, and only a person may change it.",
                 remedy="Remember your wording as a memory of its own, or ask a person; nothing was changed.",
             )
-    if before and not is_person and (lowered(fields, before) or ends_sooner(fields, before)):
+    if before and not is_person and (lowered(fields, before) or ends_earlier(fields, before)):
         with services.store.read(before.namespace) as reader:
             require_standing(reader, before, fields)
     if "tier" not in fields:
@@ -91,7 +91,7 @@ def begin_term(
     that a person keeps.
     """
     begun: RecordFields = fields | {"expires_at": tiers.expiry(tier, at)}
-    if before is None or services.context.is_person or not ends_sooner(begun, before):
+    if before is None or services.context.is_person or not ends_earlier(begun, before):
         return begun
     with services.store.read(before.namespace) as reader:
         is_kept = is_of_person(reader.revisions(before.number))
