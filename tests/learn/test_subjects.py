@@ -297,3 +297,64 @@ def test_a_word_before_a_comma_is_no_part_of_a_fact(memory: Memory):
     chat(memory, "chat-1", "Honestly though, I live in Ulm.")
     memory.work()
     assert known(memory) == {"User lives in Ulm"}
+
+
+@pytest.mark.parametrize("ending", ["forgotten", "erased", "corrected"])
+def test_what_was_forgotten_is_not_learned_again_from_an_older_message_of_another_chat(
+    memory: Memory, clock: HandClock, ending: str
+):
+    chat(memory, "chat-1", "I live in Ulm.", day=90)
+    memory.work()
+    [fact] = memory.facts()
+    match ending:
+        case "forgotten":
+            memory.forget(fact.record.number)
+        case "erased":
+            memory.erase(fact.record.number, confirm=True)
+        case _:
+            memory.update(fact.record.number, text="User lives on a boat")
+    clock.forward(minutes=5)
+    chat(memory, "chat-2", "I live in Ulm.", day=30)
+    memory.work()
+    assert "User lives in Ulm" not in known(memory, states=("active", "superseded"))
+    chat(memory, "chat-3", "I live in Ulm.", day=301)
+    clock.forward(days=2)
+    memory.work()
+    assert "User lives in Ulm" in known(memory)
+
+
+def test_what_was_forgotten_is_not_learned_again_in_other_words_or_under_a_name(memory: Memory, clock: HandClock):
+    chat(memory, "chat-1", "I live in Ulm.", day=90)
+    memory.work()
+    [fact] = memory.facts()
+    memory.forget(fact.record.number)
+    clock.forward(minutes=5)
+    chat(memory, "chat-2", "Hi, I'm Lena.", "I live in Ulm now.", day=30)
+    memory.work()
+    assert known(memory) == {"User's name is Lena"}
+
+
+def test_a_forgotten_fact_that_is_restored_may_be_said_in_every_chat(memory: Memory, clock: HandClock):
+    chat(memory, "chat-1", "I live in Ulm.", day=90)
+    memory.work()
+    [fact] = memory.facts()
+    memory.forget(fact.record.number)
+    memory.restore(fact.record.number)
+    clock.forward(minutes=5)
+    chat(memory, "chat-2", "I live in Ulm.", day=30)
+    memory.work()
+    [again] = memory.facts()
+    assert len(again.record.evidence) == 2
+
+
+def test_where_each_conversation_is_kept_to_itself_a_fact_is_forgotten_in_its_own_alone(clock: HandClock):
+    with opened(clock, learn_scope="conversation") as memory:
+        chat(memory, "chat-1", "I live in Ulm.", "Hello?", "Are you there?")
+        memory.work()
+        memory.consolidate()
+        [fact] = memory.facts()
+        memory.forget(fact.record.number)
+        chat(memory, "chat-2", "I live in Ulm.", "Hello?", "Are you there?")
+        memory.work()
+        memory.consolidate()
+        assert known(memory) == {"User lives in Ulm"}

@@ -19,7 +19,7 @@ from perdure.learn.sameness import Verdict, duplicate_verdict, normal_form
 from perdure.lifecycle.import_export import is_blocked
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan
-from perdure.model import Record, identity_of, replace_record
+from perdure.model import Record, buried_as, identity_of, replace_record
 from perdure.store.port import Reader
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 # A fact that ended the moment it began would never have been true.
 _MOMENT: Final = timedelta(microseconds=1)
 _FEW: Final = 3
+FORGOTTEN: Final = "A fact that was forgotten or corrected after it was said is not learned again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +145,15 @@ class FactChanges:
 
     def is_forgotten(self, record: Record, planned: PlannedAction) -> bool:
         """Whether these words were forgotten or corrected after they were said."""
-        gone = self.reader.tombstone_since(identity_of(record))
-        if gone is None or not is_blocked(gone, planned.said_at):
+        if not is_blocked(self.forgotten_since(record), planned.said_at):
             return False
-        self.skip("A fact that was forgotten or corrected after it was said is not learned again.")
+        self.skip(FORGOTTEN)
         return True
+
+    def forgotten_since(self, record: Record) -> datetime | None:
+        """When these words were last forgotten or corrected, in this conversation or wherever facts are compared."""
+        buried = [identity_of(record)] if self.known.conversation else buried_as(record)
+        return max(filter(None, map(self.reader.tombstone_since, buried)), default=None)
 
     def add(self, planned: PlannedAction, record: Record) -> Record | None:
         """A new fact, unless it is known already: the fact that says so now. None where it was forgotten."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final, cast
 
 from perdure.ids import new_id
-from perdure.learn.fact_changes import ConflictingPair, DecidedChange, FactChanges, PlannedAction, begins
+from perdure.learn.fact_changes import FORGOTTEN, ConflictingPair, DecidedChange, FactChanges, PlannedAction, begins
 from perdure.learn.people import NAME, NICKNAME, GivenName, People
 from perdure.learn.rule_facts import (
     SAID_AT,
@@ -34,9 +34,10 @@ from perdure.learn.rule_facts import (
 )
 from perdure.learn.slots import plain_value
 from perdure.learn.validity import Assertion, Moment
+from perdure.lifecycle.import_export import is_blocked
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write_context import is_by_person
-from perdure.model import FACT_CATEGORIES, Change, Filter, Record, Revision, replace_record, without_use
+from perdure.model import FACT_CATEGORIES, Change, Filter, Record, Revision, State, replace_record, without_use
 from perdure.store.port import LogFilter, Reader
 from perdure.validation import scalar_json
 
@@ -56,6 +57,7 @@ def place_statements(changes: FactChanges, planned: Sequence[PlannedAction]) -> 
         topic = topic_of(one.record, people) if one.record else None
         if topic and one.record and not changes.is_forgotten(one.record, one):
             by_topic[topic].append(one)
+    leave_out_forgotten(changes, by_topic, people)
     known = known_facts(changes, [topic for topic in by_topic if topic.slot], people)
     for topic, told in by_topic.items():
         if topic.slot:
@@ -80,6 +82,32 @@ def names_in(facts: Iterable[Record | None]) -> Iterator[GivenName]:
             yield GivenName(fact.conversation_id or "", speaker_in(fact), name, is_nickname=slot == NICKNAME)
 
 
+def leave_out_forgotten(changes: FactChanges, by_topic: dict[Topic, list[PlannedAction]], people: People) -> None:
+    """What was said before a fact was forgotten that says the same, in whatever words, is not learned."""
+    forgotten: dict[tuple[Topic, Assertion], datetime] = {}
+    for record in facts_about(changes, by_topic, ("deleted",)):
+        since, topic = changes.forgotten_since(record), topic_of(record, people)
+        if since and topic:
+            said = topic, assertion_in(record)
+            forgotten[said] = max(since, forgotten.get(said, since))
+    for topic, told in by_topic.items() if forgotten else ():
+        kept = [one for one in told if not is_blocked(forgotten.get((topic, assertion_in(one.action))), one.said_at)]
+        for _ in range(len(told) - len(kept)):
+            changes.skip(FORGOTTEN)
+        told[:] = kept
+
+
+def facts_about(changes: FactChanges, topics: Collection[Topic], states: tuple[State, ...]) -> Sequence[Record]:
+    """What rules learned that fills a slot of one of these topics, of whomever."""
+    slots = tuple({cast("str", scalar_json(topic.slot)) for topic in topics if topic.slot})
+    if not slots:
+        return ()
+    filter = Filter(
+        conversation_id=changes.known.conversation, categories=FACT_CATEGORIES, where=((SLOT, slots),), states=states
+    )
+    return changes.reader.fetch(sorted(changes.reader.numbers(filter)))
+
+
 def add_event(changes: FactChanges, planned: PlannedAction) -> None:
     """What happened is true since it was first told."""
     fact = changes.add(planned, planned.record) if planned.record else None
@@ -90,13 +118,7 @@ def add_event(changes: FactChanges, planned: PlannedAction) -> None:
 def known_facts(changes: FactChanges, topics: Collection[Topic], people: People) -> dict[Topic, list[KnownFact]]:
     """What rules learned of these topics, and what others said of them."""
     known: dict[Topic, list[KnownFact]] = {topic: [] for topic in topics}
-    filter = Filter(
-        conversation_id=changes.known.conversation,
-        categories=FACT_CATEGORIES,
-        where=((SLOT, tuple({cast("str", scalar_json(topic.slot)) for topic in topics})),),
-        states=("active", "superseded"),
-    )
-    for record in changes.reader.fetch(sorted(changes.reader.numbers(filter))) if topics else ():
+    for record in facts_about(changes, topics, ("active", "superseded")):
         if (topic := topic_of(record, people)) and topic in known:
             known[topic].append(known_fact(changes.reader, record, people))
     for record in changes.known.records.values() if topics else ():
