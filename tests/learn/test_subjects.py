@@ -358,3 +358,79 @@ def test_where_each_conversation_is_kept_to_itself_a_fact_is_forgotten_in_its_ow
         memory.work()
         memory.consolidate()
         assert known(memory) == {"User lives in Ulm"}
+
+
+def imported(memory: Memory, name: str, *sayings: str, day: int = 0) -> None:
+    """A chat of low trust, as imported ones are."""
+    at = [NOON - timedelta(days=300 - day) + timedelta(minutes=place) for place in range(len(sayings))]
+    memory.import_messages(
+        {"conversation_id": name, "role": "user", "content": text, "at": when.isoformat()}
+        for text, when in zip(sayings, at, strict=True)
+    )
+
+
+def test_what_a_chat_of_low_trust_says_does_not_end_what_was_said_in_another_chat(memory: Memory):
+    chat(memory, "chat-1", "I live in Ulm.", day=30)
+    imported(memory, "imported", "I live in Bonn.", day=90)
+    memory.work()
+    assert known(memory) == {"User lives in Ulm", "User lives in Bonn"}
+    [conflict] = memory.conflicts()
+    assert (conflict.first.text, conflict.second.text) == ("User lives in Ulm", "User lives in Bonn")
+    assert "low trust" in conflict.reasons[0]
+
+
+def test_what_a_person_accepts_of_a_chat_of_low_trust_ends_the_other_and_holds(memory: Memory, clock: HandClock):
+    chat(memory, "chat-1", "I live in Ulm.", day=30)
+    imported(memory, "imported", "I live in Bonn.", day=90)
+    memory.work()
+    memory.accept(memory.conflicts()[0])
+    assert known(memory) == {"User lives in Bonn"}
+    clock.forward(minutes=5)
+    imported(memory, "another", "I live in Kiel.", day=299)
+    memory.work()
+    assert known(memory) == {"User lives in Bonn"}
+    chat(memory, "chat-2", "I live in Rome.", day=301)
+    clock.forward(days=2)
+    memory.work()
+    assert known(memory) == {"User lives in Rome"}
+
+
+def test_in_whichever_order_chats_become_known_low_trust_ends_nothing_of_another_chat(memory: Memory):
+    """Ulm was said by both; only the imported chat said it after Bonn."""
+    chat(memory, "chat-1", "I live in Ulm.", day=10)
+    imported(memory, "imported", "I live in Ulm.", day=90)
+    memory.work()
+    assert known(memory) == {"User lives in Ulm"}
+    chat(memory, "chat-2", "I live in Bonn.", day=50)
+    memory.work()
+    assert known(memory) == {"User lives in Ulm", "User lives in Bonn"}
+    assert [{one.first.text, one.second.text} for one in memory.conflicts()] == [known(memory)]
+
+
+def test_what_is_said_in_a_chat_of_your_own_ends_what_chats_of_low_trust_said(memory: Memory):
+    imported(memory, "imported", "I live in Bonn.", day=30)
+    imported(memory, "older", "I live in Kiel.", day=10)
+    memory.work()
+    assert known(memory) == {"User lives in Bonn"}
+    chat(memory, "chat-1", "I live in Ulm.", day=90)
+    memory.work()
+    assert known(memory) == {"User lives in Ulm"}
+    assert memory.conflicts() == []
+
+
+def test_what_was_confirmed_in_a_chat_of_your_own_is_not_ended_by_the_one_of_low_trust(memory: Memory):
+    imported(memory, "imported", "I live in Ulm.", day=10)
+    chat(memory, "chat-1", "I live in Ulm.", day=30)
+    memory.work()
+    imported(memory, "imported", "I live in Bonn.", day=90)
+    memory.work()
+    assert known(memory) == {"User lives in Ulm", "User lives in Bonn"}
+
+
+def test_within_one_conversation_a_later_message_ends_an_earlier_one_whatever_its_trust(memory: Memory):
+    chat(memory, "chat-1", "I live in Ulm.", day=30)
+    memory.work()
+    imported(memory, "chat-1", "I live in Bonn.", day=90)
+    memory.work()
+    assert known(memory) == {"User lives in Bonn"}
+    assert memory.conflicts() == []
