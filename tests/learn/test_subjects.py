@@ -422,7 +422,7 @@ def test_what_was_confirmed_in_a_chat_of_your_own_is_not_ended_by_the_one_of_low
     imported(memory, "imported", "I live in Ulm.", day=10)
     chat(memory, "chat-1", "I live in Ulm.", day=30)
     memory.work()
-    imported(memory, "imported", "I live in Bonn.", day=90)
+    imported(memory, "imported", "I live in Bonn.", "Hello?", "Are you there?", "Hm.", day=90)
     memory.work()
     assert known(memory) == {"User lives in Ulm", "User lives in Bonn"}
 
@@ -430,7 +430,7 @@ def test_what_was_confirmed_in_a_chat_of_your_own_is_not_ended_by_the_one_of_low
 def test_within_one_conversation_a_later_message_ends_an_earlier_one_whatever_its_trust(memory: Memory):
     chat(memory, "chat-1", "I live in Ulm.", day=30)
     memory.work()
-    imported(memory, "chat-1", "I live in Bonn.", day=90)
+    imported(memory, "chat-1", "I live in Bonn.", "Hello?", "Are you there?", "Hm.", day=90)
     memory.work()
     assert known(memory) == {"User lives in Bonn"}
     assert memory.conflicts() == []
