@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from clocks import NOON, HandClock
+from learn.talks import action
 
 from perdure import Memory
+from perdure.learn.results import Consolidation
 from perdure.model import FACT_CATEGORIES
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
@@ -434,3 +436,30 @@ def test_within_one_conversation_a_later_message_ends_an_earlier_one_whatever_it
     memory.work()
     assert known(memory) == {"User lives in Bonn"}
     assert memory.conflicts() == []
+
+
+@pytest.mark.parametrize("kind", ["update", "invalidate"])
+def test_nor_does_an_agent_end_it_that_reads_the_chat_of_low_trust(clock: HandClock, kind: str):
+    with opened(clock, learn="agent") as memory:
+        chat(memory, "chat-1", "I live in Ulm.", "Hello?", "Are you there?", day=30)
+        answered(memory, "new", "User lives in Ulm")
+        imported(memory, "imported", "I live in Bonn.", "Hello?", "Are you there?", "Hm.", day=90)
+        done = answered(memory, kind, "User lives in Bonn")
+        assert "User lives in Ulm" in known(memory)
+        assert (done.updated, done.invalidated) == (0, 0)
+        if kind == "update":
+            [conflict] = memory.conflicts()
+            assert "low trust" in conflict.reasons[0]
+        else:
+            assert "low trust" in done.notes[0]
+        chat(memory, "chat-2", "I live in Rome.", "Hello?", "Are you there?", day=99)
+        assert answered(memory, "update", "User lives in Rome").updated == 1
+
+
+def answered(memory: Memory, kind: str, text: str) -> Consolidation:
+    """What an agent makes of the episode that waits, and of the fact about Ulm if there is one."""
+    memory.work()
+    task = memory.open_consolidation()
+    assert task is not None
+    existing = next((fact.number for fact in task.facts if "Ulm" in fact.text), None)
+    return memory.finish_consolidation(task.token, [action(kind, text, existing=existing)])
