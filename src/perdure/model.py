@@ -176,6 +176,15 @@ def identity_of(record: Record) -> Identity:
     return Identity(*_identity(record))
 
 
+def buried_as(record: Record) -> tuple[Identity, ...]:
+    """What a memory must not come back as once it is forgotten. A fact of a conversation is known in the whole
+    namespace, so no other conversation may bring it back either.
+    """
+    own = identity_of(record)
+    is_told = record.category in FACT_CATEGORIES and record.key is None and record.conversation_id is not None
+    return (own, Identity(record.content_hash)) if is_told else (own,)
+
+
 # The fields that hold several texts.
 LIST_FIELDS: Final = ("tags", "keywords", "references", "trigger_phrases", "evidence", "supersedes", "merged_from")
 USE_FIELDS = ("recall_count", "recalled_at", "access_count", "accessed_at")

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from clocks import NOON, HandClock
+from learn.talks import action
 
 from perdure import Memory
+from perdure.learn.results import Consolidation
 from perdure.model import FACT_CATEGORIES
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
@@ -297,3 +299,167 @@ def test_a_word_before_a_comma_is_no_part_of_a_fact(memory: Memory):
     chat(memory, "chat-1", "Honestly though, I live in Ulm.")
     memory.work()
     assert known(memory) == {"User lives in Ulm"}
+
+
+@pytest.mark.parametrize("ending", ["forgotten", "erased", "corrected"])
+def test_what_was_forgotten_is_not_learned_again_from_an_older_message_of_another_chat(
+    memory: Memory, clock: HandClock, ending: str
+):
+    chat(memory, "chat-1", "I live in Ulm.", day=90)
+    memory.work()
+    [fact] = memory.facts()
+    match ending:
+        case "forgotten":
+            memory.forget(fact.record.number)
+        case "erased":
+            memory.erase(fact.record.number, confirm=True)
+        case _:
+            memory.update(fact.record.number, text="User lives on a boat")
+    clock.forward(minutes=5)
+    chat(memory, "chat-2", "I live in Ulm.", day=30)
+    memory.work()
+    assert "User lives in Ulm" not in known(memory, states=("active", "superseded"))
+    chat(memory, "chat-3", "I live in Ulm.", day=301)
+    clock.forward(days=2)
+    memory.work()
+    assert "User lives in Ulm" in known(memory)
+
+
+def test_what_was_forgotten_is_not_learned_again_in_other_words_or_under_a_name(memory: Memory, clock: HandClock):
+    chat(memory, "chat-1", "I live in Ulm.", day=90)
+    memory.work()
+    [fact] = memory.facts()
+    memory.forget(fact.record.number)
+    clock.forward(minutes=5)
+    chat(memory, "chat-2", "Hi, I'm Lena.", "I live in Ulm now.", day=30)
+    memory.work()
+    assert known(memory) == {"User's name is Lena"}
+
+
+def test_a_forgotten_fact_that_is_restored_may_be_said_in_every_chat(memory: Memory, clock: HandClock):
+    chat(memory, "chat-1", "I live in Ulm.", day=90)
+    memory.work()
+    [fact] = memory.facts()
+    memory.forget(fact.record.number)
+    memory.restore(fact.record.number)
+    clock.forward(minutes=5)
+    chat(memory, "chat-2", "I live in Ulm.", day=30)
+    memory.work()
+    [again] = memory.facts()
+    assert len(again.record.evidence) == 2
+
+
+def test_where_each_conversation_is_kept_to_itself_a_fact_is_forgotten_in_its_own_alone(clock: HandClock):
+    with opened(clock, learn_scope="conversation") as memory:
+        chat(memory, "chat-1", "I live in Ulm.", "Hello?", "Are you there?")
+        memory.work()
+        memory.consolidate()
+        [fact] = memory.facts()
+        memory.forget(fact.record.number)
+        chat(memory, "chat-2", "I live in Ulm.", "Hello?", "Are you there?")
+        memory.work()
+        memory.consolidate()
+        assert known(memory) == {"User lives in Ulm"}
+
+
+def imported(memory: Memory, name: str, *sayings: str, day: int = 0) -> None:
+    """A chat of low trust, as imported ones are."""
+    at = [NOON - timedelta(days=300 - day) + timedelta(minutes=place) for place in range(len(sayings))]
+    memory.import_messages(
+        {"conversation_id": name, "role": "user", "content": text, "at": when.isoformat()}
+        for text, when in zip(sayings, at, strict=True)
+    )
+
+
+def test_what_a_chat_of_low_trust_says_does_not_end_what_was_said_in_another_chat(memory: Memory):
+    chat(memory, "chat-1", "I live in Ulm.", day=30)
+    imported(memory, "imported", "I live in Bonn.", day=90)
+    memory.work()
+    assert known(memory) == {"User lives in Ulm", "User lives in Bonn"}
+    [conflict] = memory.conflicts()
+    assert (conflict.first.text, conflict.second.text) == ("User lives in Ulm", "User lives in Bonn")
+    assert "low trust" in conflict.reasons[0]
+
+
+def test_what_a_person_accepts_of_a_chat_of_low_trust_ends_the_other_and_holds(memory: Memory, clock: HandClock):
+    chat(memory, "chat-1", "I live in Ulm.", day=30)
+    imported(memory, "imported", "I live in Bonn.", day=90)
+    memory.work()
+    memory.accept(memory.conflicts()[0])
+    assert known(memory) == {"User lives in Bonn"}
+    clock.forward(minutes=5)
+    imported(memory, "another", "I live in Kiel.", day=299)
+    memory.work()
+    assert known(memory) == {"User lives in Bonn"}
+    chat(memory, "chat-2", "I live in Rome.", day=301)
+    clock.forward(days=2)
+    memory.work()
+    assert known(memory) == {"User lives in Rome"}
+
+
+def test_in_whichever_order_chats_become_known_low_trust_ends_nothing_of_another_chat(memory: Memory):
+    """Ulm was said by both; only the imported chat said it after Bonn."""
+    chat(memory, "chat-1", "I live in Ulm.", day=10)
+    imported(memory, "imported", "I live in Ulm.", day=90)
+    memory.work()
+    assert known(memory) == {"User lives in Ulm"}
+    chat(memory, "chat-2", "I live in Bonn.", day=50)
+    memory.work()
+    assert known(memory) == {"User lives in Ulm", "User lives in Bonn"}
+    assert [{one.first.text, one.second.text} for one in memory.conflicts()] == [known(memory)]
+
+
+def test_what_is_said_in_a_chat_of_your_own_ends_what_chats_of_low_trust_said(memory: Memory):
+    imported(memory, "imported", "I live in Bonn.", day=30)
+    imported(memory, "older", "I live in Kiel.", day=10)
+    memory.work()
+    assert known(memory) == {"User lives in Bonn"}
+    chat(memory, "chat-1", "I live in Ulm.", day=90)
+    memory.work()
+    assert known(memory) == {"User lives in Ulm"}
+    assert memory.conflicts() == []
+
+
+def test_what_was_confirmed_in_a_chat_of_your_own_is_not_ended_by_the_one_of_low_trust(memory: Memory):
+    imported(memory, "imported", "I live in Ulm.", day=10)
+    chat(memory, "chat-1", "I live in Ulm.", day=30)
+    memory.work()
+    imported(memory, "imported", "I live in Bonn.", "Hello?", "Are you there?", "Hm.", day=90)
+    memory.work()
+    assert known(memory) == {"User lives in Ulm", "User lives in Bonn"}
+
+
+def test_within_one_conversation_a_later_message_ends_an_earlier_one_whatever_its_trust(memory: Memory):
+    chat(memory, "chat-1", "I live in Ulm.", day=30)
+    memory.work()
+    imported(memory, "chat-1", "I live in Bonn.", "Hello?", "Are you there?", "Hm.", day=90)
+    memory.work()
+    assert known(memory) == {"User lives in Bonn"}
+    assert memory.conflicts() == []
+
+
+@pytest.mark.parametrize("kind", ["update", "invalidate"])
+def test_nor_does_an_agent_end_it_that_reads_the_chat_of_low_trust(clock: HandClock, kind: str):
+    with opened(clock, learn="agent") as memory:
+        chat(memory, "chat-1", "I live in Ulm.", "Hello?", "Are you there?", day=30)
+        answered(memory, "new", "User lives in Ulm")
+        imported(memory, "imported", "I live in Bonn.", "Hello?", "Are you there?", "Hm.", day=90)
+        done = answered(memory, kind, "User lives in Bonn")
+        assert "User lives in Ulm" in known(memory)
+        assert (done.updated, done.invalidated) == (0, 0)
+        if kind == "update":
+            [conflict] = memory.conflicts()
+            assert "low trust" in conflict.reasons[0]
+        else:
+            assert "low trust" in done.notes[0]
+        chat(memory, "chat-2", "I live in Rome.", "Hello?", "Are you there?", day=99)
+        assert answered(memory, "update", "User lives in Rome").updated == 1
+
+
+def answered(memory: Memory, kind: str, text: str) -> Consolidation:
+    """What an agent makes of the episode that waits, and of the fact about Ulm if there is one."""
+    memory.work()
+    task = memory.open_consolidation()
+    assert task is not None
+    existing = next((fact.number for fact in task.facts if "Ulm" in fact.text), None)
+    return memory.finish_consolidation(task.token, [action(kind, text, existing=existing)])

@@ -19,7 +19,7 @@ from perdure.learn.sameness import Verdict, duplicate_verdict, normal_form
 from perdure.lifecycle.import_export import is_blocked
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan
-from perdure.model import Record, identity_of, replace_record
+from perdure.model import Record, buried_as, identity_of, replace_record
 from perdure.store.port import Reader
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 # A fact that ended the moment it began would never have been true.
 _MOMENT: Final = timedelta(microseconds=1)
 _FEW: Final = 3
+LOW_TRUST: Final = "what a conversation of low trust says does not end what was said in another one"
+FORGOTTEN: Final = "A fact that was forgotten or corrected after it was said is not learned again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +146,15 @@ class FactChanges:
 
     def is_forgotten(self, record: Record, planned: PlannedAction) -> bool:
         """Whether these words were forgotten or corrected after they were said."""
-        gone = self.reader.tombstone_since(identity_of(record))
-        if gone is None or not is_blocked(gone, planned.said_at):
+        if not is_blocked(self.forgotten_since(record), planned.said_at):
             return False
-        self.skip("A fact that was forgotten or corrected after it was said is not learned again.")
+        self.skip(FORGOTTEN)
         return True
+
+    def forgotten_since(self, record: Record) -> datetime | None:
+        """When these words were last forgotten or corrected, in this conversation or wherever facts are compared."""
+        buried = [identity_of(record)] if self.known.conversation else buried_as(record)
+        return max(filter(None, map(self.reader.tombstone_since, buried)), default=None)
 
     def add(self, planned: PlannedAction, record: Record) -> Record | None:
         """A new fact, unless it is known already: the fact that says so now. None where it was forgotten."""
@@ -197,7 +203,7 @@ class FactChanges:
             pass
         elif planned.at < begins(fact):
             self._insert_before(fact, planned, record)
-        elif self._may_end(fact):
+        elif self._may_end(fact, planned):
             twin = self._twin(record)
             if twin:
                 self.reinforce(twin, planned)
@@ -209,16 +215,16 @@ class FactChanges:
         else:
             self.add(planned, record)
             if record.id in self.plans:
-                self.conflicts.append(ConflictingPair(fact.id, record.id, (self._why_not(fact),)))
+                self.conflicts.append(ConflictingPair(fact.id, record.id, (self._why_not(fact, planned),)))
 
     def invalidate(self, fact: Record, planned: PlannedAction) -> None:
         if planned.at < begins(fact):
             self.skip(f"Fact #{fact.number} began after it was said to end, and stays.")
-        elif self._may_end(fact):
+        elif self._may_end(fact, planned):
             self._end(fact, planned)
             self.decided.append(DecidedChange("invalidate", fact.id))
         else:
-            self.skip(f"Fact #{fact.number} stays: {self._why_not(fact)}.")
+            self.skip(f"Fact #{fact.number} stays: {self._why_not(fact, planned)}.")
 
     @property
     def most_superseded(self) -> int:
@@ -226,13 +232,26 @@ class FactChanges:
         most = self.settings.consolidation_most_superseded
         return min(most, max(_FEW, len(self._shown) // 4)) if self._shown else most
 
-    def _may_end(self, fact: Record) -> bool:
-        return fact.tier != ONLY_PEOPLE and self.superseded < self.most_superseded
+    def _may_end(self, fact: Record, planned: PlannedAction) -> bool:
+        return not self._why_not(fact, planned)
 
-    def _why_not(self, fact: Record) -> str:
+    def _why_not(self, fact: Record, planned: PlannedAction) -> str:
+        """Empty where it may end."""
         if fact.tier == ONLY_PEOPLE:
             return "only a person may end a constitutional memory"
+        if self._is_out_of_reach(fact, planned):
+            return LOW_TRUST
+        if self.superseded < self.most_superseded:
+            return ""
         return f"one run supersedes {self.most_superseded} facts at most"
+
+    def _is_out_of_reach(self, fact: Record, planned: PlannedAction) -> bool:
+        """Whether a conversation of low trust speaks of what was said with more trust in another one."""
+        if not any(episode.record.trust == "low" for episode in planned.episodes):
+            return False
+        here = {episode.record.conversation_id for episode in planned.episodes}
+        said = (fact, *(episode for id in fact.evidence for episode in self._by_id(id)))
+        return any(one.trust != "low" and one.conversation_id not in here for one in said)
 
     def _end(self, fact: Record, planned: PlannedAction) -> None:
         self.superseded += 1
@@ -251,7 +270,7 @@ class FactChanges:
         self.insert(placed, planned.vector)
         self.decided.append(DecidedChange("update", newer.id, placed.id))
         self.change(newer, "annotate", supersedes=(*(id for id in newer.supersedes if id not in before), placed.id))
-        if older:
+        if older and not self._is_out_of_reach(older, planned):
             self.change(older, "annotate", invalid_at=max(planned.at, begins(older) + _MOMENT))
 
     def _superseded_by(self, fact: Record) -> Record | None:

@@ -8,35 +8,48 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final, cast
 
 from perdure.ids import new_id
-from perdure.learn.fact_changes import ConflictingPair, DecidedChange, FactChanges, PlannedAction, begins
+from perdure.learn.fact_changes import (
+    FORGOTTEN,
+    LOW_TRUST,
+    ConflictingPair,
+    DecidedChange,
+    FactChanges,
+    PlannedAction,
+    begins,
+)
 from perdure.learn.people import NAME, NICKNAME, GivenName, People
 from perdure.learn.rule_facts import (
     SAID_AT,
+    SAID_ELSEWHERE,
     SLOT,
     SUBJECT,
     VALUE,
     KnownFact,
     PlacedFact,
+    ToldFact,
     Topic,
     assertion_in,
     is_by_rules,
     is_own,
     moments_said,
+    origin_of,
     place,
     read_again,
     speaker_in,
+    told_elsewhere,
     topic_of,
 )
 from perdure.learn.slots import plain_value
 from perdure.learn.validity import Assertion, Moment
+from perdure.lifecycle.import_export import is_blocked
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write_context import is_by_person
-from perdure.model import FACT_CATEGORIES, Change, Filter, Record, Revision, replace_record, without_use
+from perdure.model import FACT_CATEGORIES, Change, Filter, Record, Revision, State, replace_record, without_use
 from perdure.store.port import LogFilter, Reader
 from perdure.validation import scalar_json
 
@@ -56,6 +69,7 @@ def place_statements(changes: FactChanges, planned: Sequence[PlannedAction]) -> 
         topic = topic_of(one.record, people) if one.record else None
         if topic and one.record and not changes.is_forgotten(one.record, one):
             by_topic[topic].append(one)
+    leave_out_forgotten(changes, by_topic, people)
     known = known_facts(changes, [topic for topic in by_topic if topic.slot], people)
     for topic, told in by_topic.items():
         if topic.slot:
@@ -80,6 +94,32 @@ def names_in(facts: Iterable[Record | None]) -> Iterator[GivenName]:
             yield GivenName(fact.conversation_id or "", speaker_in(fact), name, is_nickname=slot == NICKNAME)
 
 
+def leave_out_forgotten(changes: FactChanges, by_topic: dict[Topic, list[PlannedAction]], people: People) -> None:
+    """What was said before a fact was forgotten that says the same, in whatever words, is not learned."""
+    forgotten: dict[tuple[Topic, Assertion], datetime] = {}
+    for record in facts_about(changes, by_topic, ("deleted",)):
+        since, topic = changes.forgotten_since(record), topic_of(record, people)
+        if since and topic:
+            said = topic, assertion_in(record)
+            forgotten[said] = max(since, forgotten.get(said, since))
+    for topic, told in by_topic.items() if forgotten else ():
+        kept = [one for one in told if not is_blocked(forgotten.get((topic, assertion_in(one.action))), one.said_at)]
+        for _ in range(len(told) - len(kept)):
+            changes.skip(FORGOTTEN)
+        told[:] = kept
+
+
+def facts_about(changes: FactChanges, topics: Collection[Topic], states: tuple[State, ...]) -> Sequence[Record]:
+    """What rules learned that fills a slot of one of these topics, of whomever."""
+    slots = tuple({cast("str", scalar_json(topic.slot)) for topic in topics if topic.slot})
+    if not slots:
+        return ()
+    filter = Filter(
+        conversation_id=changes.known.conversation, categories=FACT_CATEGORIES, where=((SLOT, slots),), states=states
+    )
+    return changes.reader.fetch(sorted(changes.reader.numbers(filter)))
+
+
 def add_event(changes: FactChanges, planned: PlannedAction) -> None:
     """What happened is true since it was first told."""
     fact = changes.add(planned, planned.record) if planned.record else None
@@ -90,13 +130,7 @@ def add_event(changes: FactChanges, planned: PlannedAction) -> None:
 def known_facts(changes: FactChanges, topics: Collection[Topic], people: People) -> dict[Topic, list[KnownFact]]:
     """What rules learned of these topics, and what others said of them."""
     known: dict[Topic, list[KnownFact]] = {topic: [] for topic in topics}
-    filter = Filter(
-        conversation_id=changes.known.conversation,
-        categories=FACT_CATEGORIES,
-        where=((SLOT, tuple({cast("str", scalar_json(topic.slot)) for topic in topics})),),
-        states=("active", "superseded"),
-    )
-    for record in changes.reader.fetch(sorted(changes.reader.numbers(filter))) if topics else ():
+    for record in facts_about(changes, topics, ("active", "superseded")):
         if (topic := topic_of(record, people)) and topic in known:
             known[topic].append(known_fact(changes.reader, record, people))
     for record in changes.known.records.values() if topics else ():
@@ -123,23 +157,24 @@ def known_fact(reader: Reader, record: Record, people: People) -> KnownFact:
     nothing. Who kept it and ended another one said it again, so that what was said before that does not overrule it.
     """
     assertion, said = assertion_in(record), tuple(moments_said(record)) or (Moment(begins(record)),)
-    settled_at, is_reworded = None, False
+    settled_at, is_reworded, vouched = None, False, list[Moment]()
     for before, after in pairwise(reader.revisions(record.number)):
         same_words = before.version == after.version
         if is_by_person(after.change) and (not same_words or is_restored(reader, after.change)):
             settled_at = after.change.at
             is_reworded |= not same_words
         elif is_by_person(after.change) and ends_more(before, after):
-            said = tuple(dict.fromkeys((*said, Moment(after.change.at))))
+            vouched.append(Moment(after.change.at))
+            said = tuple(dict.fromkeys((*said, *vouched)))
     if is_reworded:
         topic = topic_of(record, people)
         again = (assertion for each, assertion in readings(record, people) if each == topic)
         assertion = next(again, Assertion(record.text))
     if settled_at is None or record.state != "active":
         # Who ended it did not say it again.
-        own = is_own(record, people)
-        return KnownFact(record, assertion, said, is_settled=record.tier == ONLY_PEOPLE, is_own=own)
-    return KnownFact(record, assertion, (Moment(settled_at),), is_settled=True)
+        own, is_settled = is_own(record, people), record.tier == ONLY_PEOPLE
+        return KnownFact(record, assertion, said, is_settled, own, tuple(vouched))
+    return KnownFact(record, assertion, (Moment(settled_at),), is_settled=True, vouched=(Moment(settled_at),))
 
 
 def ends_more(before: Revision, after: Revision) -> bool:
@@ -159,16 +194,17 @@ class TopicChanges:
     def __init__(self, changes: FactChanges, told: Sequence[PlannedAction], people: People) -> None:
         self.changes = changes
         self.told = told
-        self.by_others = [one.action for one in told if one.record and not is_own(one.record, people)]
+        self.facts = [
+            ToldFact(one.action, origin_of(one.record), is_own(one.record, people)) for one in told if one.record
+        ]
 
     def carry_out(self, known: Sequence[KnownFact]) -> None:
         records = {one.record.id: one.record for one in known}
-        actions = [one.action for one in self.told]
-        placed = place(known, actions, self.by_others)
+        placed = place(known, self.facts)
         ending = {fact.known.record.id for fact in placed if fact.known and is_ending(fact, fact.known.record)}
         if self.changes.superseded + len(ending) > self.changes.settings.consolidation_most_superseded:
             known = [replace(one, is_settled=True) if one.record.id in ending else one for one in known]
-            placed = place(known, actions, self.by_others)
+            placed = place(known, self.facts)
         # What ends goes first: nothing new may be compared with it.
         order = sorted(range(len(placed)), key=lambda index: placed[index].known is None)
         ids = {index: self._write(placed[index]) for index in order}
@@ -209,6 +245,7 @@ class TopicChanges:
             copy = replace_record(
                 without_use(fact.like), id=new_id(), number=0, seq=0, version=1, created_at=changes.at,
                 updated_at=changes.at, observation_count=1, supersedes=(), merged_from=(),
+                trust=fact.like.trust if fact.is_trusted else "low",
             )  # fmt: skip
             record = replace_record(copy, **times_of(fact, copy))
             changes.insert(record, None)
@@ -234,7 +271,8 @@ class TopicChanges:
         self._change(record, {"supersedes": (*others, *supersedes)})
 
     def _conflict(self, id: str, other: str, fact: PlacedFact, against: PlacedFact) -> None:
-        reason = _SAME_MOMENT if fact.is_own == against.is_own else _BY_OTHERS
+        reason = _SAME_MOMENT if fact.is_trusted == against.is_trusted else LOW_TRUST
+        reason = reason if fact.is_own == against.is_own else _BY_OTHERS
         reason = _SETTLED if against.known and against.known.is_settled else reason
         known = ({one.first, one.second} for one in self.changes.conflicts)
         if fact.end is None and against.end is None and id != other and {id, other} not in known:
@@ -253,11 +291,17 @@ def is_ending(fact: PlacedFact, record: Record) -> bool:
 def times_of(fact: PlacedFact, record: Record) -> dict[str, Any]:
     """Since when and until when it holds, and when it was said."""
     begin = fact.said[0].at
+    elsewhere = told_elsewhere(record, fact.origins)
+    known = {name: value for name, value in record.metadata.items() if name != SAID_ELSEWHERE}
     return {
         "valid_at": begin,
         "invalid_at": fact.end and max(fact.end.at, begin + _MOMENT),
         "state": "superseded" if fact.end else "active",
-        "metadata": {**record.metadata, SAID_AT: [str(moment) for moment in fact.said]},
+        "metadata": {
+            **known,
+            SAID_AT: [str(moment) for moment in fact.said],
+            **({SAID_ELSEWHERE: elsewhere} if elsewhere else {}),
+        },
     }
 
 

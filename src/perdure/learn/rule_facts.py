@@ -8,8 +8,9 @@ became known.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Final, NamedTuple
 
 from perdure.learn.actions import FactAction
@@ -17,15 +18,18 @@ from perdure.learn.people import ASSISTANT, USER, People
 from perdure.learn.sameness import Verdict, duplicate_verdict
 from perdure.learn.slots import plain_value
 from perdure.learn.statements import Statement, statements
-from perdure.learn.validity import Assertion, Lifespan, Moment, Saying, lifespans, read_moment
-from perdure.model import SPEAKER, Record
+from perdure.learn.validity import Assertion, Lifespan, Moment, Origin, Saying, lifespans, read_moment
+from perdure.model import SPEAKER, Json, Record
 
-# Entries of the metadata of a fact that rules learned; `said_at` are the moments at which it was said.
+# Entries of the metadata of a fact that rules learned; `said_at` are the moments at which it was said, and
+# `said_elsewhere` says of those that have another origin than the fact itself which one they have.
 SUBJECT: Final = "subject"
 SLOT: Final = "slot"
 VALUE: Final = "value"
 AFFIRMED: Final = "affirmed"
 SAID_AT: Final = "said_at"
+SAID_ELSEWHERE: Final = "said_elsewhere"
+_LOW: Final = " low"
 
 
 class Topic(NamedTuple):
@@ -39,13 +43,32 @@ class Topic(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class KnownFact:
     """A fact of a topic, what it claims, and when it was said. What `is_settled` is a person's or a model's word: rules
-    do not supersede it. What `is_own` was said by whom it is about.
+    do not supersede it. What `is_own` was said by whom it is about. `vouched` are the moments at which a person said so
+    outside of the conversation.
     """
 
     record: Record
     assertion: Assertion
     said: tuple[Moment, ...]
     is_settled: bool = False
+    is_own: bool = True
+    vouched: tuple[Moment, ...] = ()
+
+    def origin(self, moment: Moment) -> Origin:
+        """That of what was said at one of its moments."""
+        home = origin_of(self.record)
+        if moment in self.vouched:
+            return Origin(home.conversation)
+        elsewhere = self.record.metadata.get(SAID_ELSEWHERE)
+        told = elsewhere.get(str(moment)) if isinstance(elsewhere, Mapping) else None
+        return Origin(told.removesuffix(_LOW), not told.endswith(_LOW)) if isinstance(told, str) else home
+
+
+class ToldFact(NamedTuple):
+    """What is said now, where, and whether by whom it is about."""
+
+    action: FactAction
+    origin: Origin = Origin()
     is_own: bool = True
 
 
@@ -58,7 +81,7 @@ class PlacedFact:
 
     `supersedes` and `conflicts` are places in the list of all facts of the topic: what ended because of this one, and
     what was said at the same moment, or by a person, and cannot be true beside it. What `is_own` was said by whom it
-    is about.
+    is about. Not `is_trusted`: all that says so is of low trust. `origins` are those of what was said.
     """
 
     known: KnownFact | None
@@ -70,6 +93,8 @@ class PlacedFact:
     supersedes: tuple[int, ...] = ()
     conflicts: tuple[int, ...] = ()
     is_own: bool = True
+    is_trusted: bool = True
+    origins: Mapping[Moment, Origin] = field(default_factory=dict[Moment, Origin])
 
 
 def is_by_rules(fact: FactAction | Record) -> bool:
@@ -97,18 +122,31 @@ def speaker_in(fact: Record) -> str:
     return str(fact.metadata.get(SPEAKER) or USER)
 
 
-def place(
-    known: Iterable[KnownFact], actions: Iterable[FactAction], by_others: Sequence[FactAction] = ()
-) -> list[PlacedFact]:
-    """The facts of one topic as they are to be, from those that are known and what is said now. `by_others` are those
-    of the actions that were not said by whom they are about.
-    """
-    sayings = find_sayings(known, actions, by_others)
+def origin_of(fact: Record) -> Origin:
+    """Where a fact was first said. The name of a conversation may be somebody's: it is kept in no other place."""
+    return Origin(sha256((fact.conversation_id or "").encode()).hexdigest()[:16], fact.trust != "low")
+
+
+def told_elsewhere(fact: Record, origins: Mapping[Moment, Origin]) -> dict[str, Json]:
+    """As the metadata of a fact has it, of what was said of another origin than its own."""
+    home = origin_of(fact)
+    return {
+        str(moment): origin.conversation + ("" if origin.is_trusted else _LOW)
+        for moment, origin in sorted(origins.items())
+        if origin != home
+    }
+
+
+def place(known: Iterable[KnownFact], told: Iterable[ToldFact]) -> list[PlacedFact]:
+    """The facts of one topic as they are to be, from those that are known and what is said now."""
+    sayings = find_sayings(known, told)
     found = lifespans((one.saying for one in sayings), other_ends(sayings))
     begun: set[int] = set()
     placed: list[PlacedFact] = []
     for lifespan in found:
         inside = [one for one in sayings if lifespan.holds_what(one.saying)]
+        # Of two origins of one moment the trusted one counts.
+        trusted_last = sorted((one.saying for one in inside), key=lambda saying: saying.origin.is_trusted)
         facts = [one.source for one in inside if isinstance(one.source, KnownFact)]
         # A fact that goes on after it ended is another one from then on.
         own = list({fact.record.number: fact for fact in facts if fact.record.number not in begun}.values())
@@ -118,11 +156,13 @@ def place(
             PlacedFact(
                 known=owner,
                 like=facts[0].record if facts else None,
-                actions=tuple(one.source for one in inside if isinstance(one.source, FactAction)),
+                actions=tuple(one.source.action for one in inside if isinstance(one.source, ToldFact)),
                 said=lifespan.said,
                 end=None if owner and owner.is_settled else lifespan.end,
                 absorbed=tuple(fact.record for fact in own[1:] if not fact.is_settled),
                 is_own=lifespan.is_own,
+                is_trusted=lifespan.is_trusted,
+                origins={saying.moment: saying.origin for saying in trusted_last},
             )
         )
     return [with_relations(place, placed, found) for place in range(len(found))]
@@ -132,41 +172,44 @@ class SourcedSaying(NamedTuple):
     """Who says it: a fact that is known, each time it was said, or an action."""
 
     saying: Saying
-    source: KnownFact | FactAction
+    source: KnownFact | ToldFact
 
 
-def find_sayings(
-    known: Iterable[KnownFact], actions: Iterable[FactAction], by_others: Sequence[FactAction]
-) -> list[SourcedSaying]:
+def find_sayings(known: Iterable[KnownFact], told: Iterable[ToldFact]) -> list[SourcedSaying]:
     """Facts that make the same assertion are one where nothing in their words tells them apart."""
     wordings: defaultdict[Assertion, list[str]] = defaultdict(list)
-    foreign = set(map(id, by_others))
 
-    def said_by(source: KnownFact | FactAction, assertion: Assertion, text: str, moment: Moment) -> SourcedSaying:
+    def said_by(source: KnownFact | ToldFact, assertion: Assertion, text: str, moment: Moment) -> SourcedSaying:
         same = (words for words in wordings[assertion] if duplicate_verdict(words, text, 1.0).verdict is Verdict.SAME)
         wording = next(same, None)
         if wording is None:
             wordings[assertion].append(text)
-        is_own = source.is_own if isinstance(source, KnownFact) else id(source) not in foreign
-        return SourcedSaying(Saying(moment, assertion, wording or text, is_own), source)
+        origin = source.origin(moment) if isinstance(source, KnownFact) else source.origin
+        return SourcedSaying(Saying(moment, assertion, wording or text, source.is_own, origin), source)
 
     facts = sorted(known, key=lambda fact: (fact.record.state != "active", fact.record.number))
-    spoken = sorted(actions, key=lambda action: (moments_said(action), action.fact))
+    spoken = sorted(told, key=lambda one: (moments_said(one.action), one.action.fact))
     return [
         *(said_by(fact, fact.assertion, fact.record.text, at) for fact in facts for at in fact.said),
-        *(said_by(one, assertion_in(one), one.fact, at) for one in spoken for at in moments_said(one)),
+        *(
+            said_by(one, assertion_in(one.action), one.action.fact, at)
+            for one in spoken
+            for at in moments_said(one.action)
+        ),
     ]
 
 
 def other_ends(sayings: Sequence[SourcedSaying]) -> dict[tuple[Assertion, str], list[Moment]]:
     """When facts ended that nothing ended which was said: a model did, or what ended them was forgotten since."""
     ends: defaultdict[tuple[Assertion, str], list[Moment]] = defaultdict(list)
-    for (begin, assertion, wording, is_own), source in sayings:
-        ended = source.record.invalid_at if isinstance(source, KnownFact) and not source.is_settled else None
-        if ended and not any(
+    for (begin, assertion, wording, is_own, _), source in sayings:
+        if not isinstance(source, KnownFact) or source.is_settled or source.record.invalid_at is None:
+            continue
+        ended, held = source.record.invalid_at, [source.origin(moment) for moment in source.said]
+        if not any(
             other.assertion.contradicts(assertion) and begin < other.moment and other.moment.at <= ended
             for other, _ in sayings
-            if other.is_own or not is_own
+            if (other.is_own or not is_own) and other.origin.may_end(held)
         ):
             ends[assertion, wording].append(Moment(ended))
     return ends

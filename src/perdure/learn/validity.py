@@ -51,6 +51,17 @@ class Assertion(NamedTuple):
         return self.affirmed != other.affirmed and (self.value == other.value or not denied.value)
 
 
+class Origin(NamedTuple):
+    """Where something was said: a text that stands for the conversation, and whether what it says there is trusted."""
+
+    conversation: str = ""
+    is_trusted: bool = True
+
+    def may_end(self, held: Iterable[Origin]) -> bool:
+        """What is of low trust ends nothing that was said with more trust in another conversation."""
+        return self.is_trusted or not any(one.is_trusted and one.conversation != self.conversation for one in held)
+
+
 class Saying(NamedTuple):
     """One thing that was said once. `wording` tells the facts apart that make the same assertion. `is_own`: by whom it
     is about.
@@ -60,12 +71,13 @@ class Saying(NamedTuple):
     assertion: Assertion
     wording: str
     is_own: bool = True
+    origin: Origin = Origin()
 
 
 @dataclass(frozen=True, slots=True)
 class Lifespan:
     """While something holds: from the first time it was said until something else was. `said` are the times it was
-    said meanwhile. `is_own`: whom it is about said so themselves.
+    said meanwhile. `is_own`: whom it is about said so themselves. Not `is_trusted`: all that says so is of low trust.
     """
 
     assertion: Assertion
@@ -73,6 +85,7 @@ class Lifespan:
     said: tuple[Moment, ...]
     end: Moment | None
     is_own: bool = True
+    is_trusted: bool = True
 
     def holds_what(self, saying: Saying) -> bool:
         return (saying.assertion, saying.wording) == (self.assertion, self.wording) and saying.moment in self.said
@@ -82,38 +95,56 @@ class Lifespan:
         return other.end in self.said and self.assertion.contradicts(other.assertion)
 
     def leaves_undecided(self, other: Lifespan) -> bool:
-        """Whether both hold, were said at one moment or by different people, and cannot both be true."""
+        """Whether both hold, were said at one moment, by different people or with different trust, and cannot both be
+        true.
+        """
         both_hold = self.end is None and other.end is None
-        are_level = self.is_own == other.is_own and set(self.said).isdisjoint(other.said)
+        standing, other_standing = (self.is_own, self.is_trusted), (other.is_own, other.is_trusted)
+        are_level = standing == other_standing and set(self.said).isdisjoint(other.said)
         return both_hold and self.assertion.contradicts(other.assertion) and not are_level
 
 
 def lifespans(sayings: Iterable[Saying], ends: Mapping[tuple[Assertion, str], Iterable[Moment]]) -> list[Lifespan]:
     """By wording, the oldest first. `ends`: when a wording ended for another reason than what was said. What is said at
-    the moment at which it would end goes on. What somebody said of themselves is not ended by what others say.
+    the moment at which it would end goes on. What somebody said of themselves is not ended by what others say, and what
+    is trusted not by what another conversation of low trust says.
     """
-    said: defaultdict[Assertion, set[Moment]] = defaultdict(set)
-    said_by_own: defaultdict[Assertion, set[Moment]] = defaultdict(set)
-    worded: defaultdict[tuple[Assertion, str], set[Moment]] = defaultdict(set)
-    own: set[tuple[Assertion, str]] = set()
-    for moment, assertion, wording, is_own in sayings:
-        said[assertion].add(moment)
-        worded[assertion, wording].add(moment)
-        if is_own:
-            said_by_own[assertion].add(moment)
-            own.add((assertion, wording))
+    said: defaultdict[Assertion, list[Saying]] = defaultdict(list)
+    worded: defaultdict[tuple[Assertion, str], list[Saying]] = defaultdict(list)
+    for saying in sayings:
+        said[saying.assertion].append(saying)
+        worded[saying.assertion, saying.wording].append(saying)
     found: list[Lifespan] = []
-    for (assertion, wording), moments in worded.items():
-        is_own = (assertion, wording) in own
-        others = (said_by_own if is_own else said).items()
-        contrary = {moment for other, times in others if other.contradicts(assertion) for moment in times}
-        breaks = sorted((contrary | set(ends.get((assertion, wording), ()))) - said[assertion])
-        times = sorted(moments)
+    for (assertion, wording), group in worded.items():
+        is_own = any(saying.is_own for saying in group)
+        origins = _origins(group)
+        contrary = _origins(
+            saying
+            for other, others in said.items()
+            if other.contradicts(assertion)
+            for saying in others
+            if saying.is_own or not is_own
+        )
+        others = set(ends.get((assertion, wording), ()))
+        breaks = sorted((contrary.keys() | others) - {saying.moment for saying in said[assertion]})
+        times = sorted(origins)
         start = 0
         while start < len(times):
-            place = bisect_right(breaks, times[start])
-            end = breaks[place] if place < len(breaks) else None
-            stop = len(times) if end is None else bisect_left(times, end)
-            found.append(Lifespan(assertion, wording, tuple(times[start:stop]), end, is_own))
+            end, stop = None, len(times)
+            for moment in breaks[bisect_right(breaks, times[start]) :]:
+                until = bisect_left(times, moment)
+                held = [origin for time in times[start:until] for origin in origins[time]]
+                if moment in others or any(origin.may_end(held) for origin in contrary[moment]):
+                    end, stop = moment, until
+                    break
+            is_trusted = any(origin.is_trusted for time in times[start:stop] for origin in origins[time])
+            found.append(Lifespan(assertion, wording, tuple(times[start:stop]), end, is_own, is_trusted))
             start = stop
+    return found
+
+
+def _origins(sayings: Iterable[Saying]) -> dict[Moment, list[Origin]]:
+    found: defaultdict[Moment, list[Origin]] = defaultdict(list)
+    for saying in sayings:
+        found[saying.moment].append(saying.origin)
     return found

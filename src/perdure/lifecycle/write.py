@@ -45,6 +45,7 @@ from perdure.model import (
     Outcome,
     Record,
     Remembered,
+    buried_as,
     identity_of,
     replace_record,
     same_history,
@@ -329,9 +330,10 @@ def update_tombstones(
     alive = after if after and after.state == "active" else None
     if ended and alive and ended.content_hash == alive.content_hash:
         return None
-    if ended:
-        writer.add_tombstone(identity_of(ended), _TOMBSTONE_REASONS.get(operation, "replaced"), at)
-    return writer.lift_tombstone(identity_of(alive)) if alive else None
+    for identity in buried_as(ended) if ended else ():
+        writer.add_tombstone(identity, _TOMBSTONE_REASONS.get(operation, "replaced"), at)
+    lifted = [writer.lift_tombstone(identity) for identity in buried_as(alive)] if alive else []
+    return max(filter(None, lifted), default=None)
 
 
 def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = None) -> PreparedWrite:
