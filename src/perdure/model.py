@@ -176,11 +176,11 @@ def identity_of(record: Record) -> Identity:
     return Identity(*_identity(record))
 
 
-def buried_as(record: Record) -> tuple[Identity, ...]:
+def forgotten_as(record: Record) -> tuple[Identity, ...]:
     """What a memory must not come back as once it is forgotten. A fact of a conversation is known in the whole
     namespace, so no other conversation may bring it back either.
     """
-    own = identity_of(record)
+    own = Identity(*_identity(record))
     is_told = record.category in FACT_CATEGORIES and record.key is None and record.conversation_id is not None
     return (own, Identity(record.content_hash)) if is_told else (own,)
 

@@ -233,7 +233,7 @@ def together(
     several conversations at once, where facts are compared over all of them: of many chats most are short.
     """
     groups = [(name, episodes) for name, episodes in waiting if episodes]
-    if not engine.mixes_conversations or services.settings.learn_scope == "conversation" or not groups:
+    if not engine.joins_conversations or services.settings.learn_scope == "conversation" or not groups:
         return groups
     return [(groups[0][0], [record for _, episodes in groups for record in episodes])]
 

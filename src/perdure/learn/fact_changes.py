@@ -19,7 +19,7 @@ from perdure.learn.sameness import Verdict, duplicate_verdict, normal_form
 from perdure.lifecycle.import_export import is_blocked
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan
-from perdure.model import Record, buried_as, identity_of, replace_record
+from perdure.model import Record, forgotten_as, identity_of, replace_record
 from perdure.store.port import Reader
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ class FactChanges:
 
     def forgotten_since(self, record: Record) -> datetime | None:
         """When these words were last forgotten or corrected, in this conversation or wherever facts are compared."""
-        buried = [identity_of(record)] if self.known.conversation else buried_as(record)
-        return max(filter(None, map(self.reader.tombstone_since, buried)), default=None)
+        identities = [identity_of(record)] if self.known.conversation else forgotten_as(record)
+        return max(filter(None, map(self.reader.tombstone_since, identities)), default=None)
 
     def add(self, planned: PlannedAction, record: Record) -> Record | None:
         """A new fact, unless it is known already: the fact that says so now. None where it was forgotten."""

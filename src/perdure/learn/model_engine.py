@@ -68,7 +68,7 @@ class ModelEngine:
     name: str
     keeps: bool = False
     needs_facts: bool = True
-    mixes_conversations: bool = False
+    joins_conversations: bool = False
     most_episodes: int = MOST_EPISODES
 
     def actions(self, task: ConsolidationTask) -> Sequence[FactAction]:

@@ -18,7 +18,7 @@ from perdure.learn.people import ASSISTANT, USER, People
 from perdure.learn.sameness import Verdict, duplicate_verdict
 from perdure.learn.slots import plain_value
 from perdure.learn.statements import Statement, statements
-from perdure.learn.validity import Assertion, Lifespan, Moment, Origin, Saying, lifespans, read_moment
+from perdure.learn.validity import Assertion, Lifespan, Moment, Saying, SayingOrigin, lifespans, read_moment
 from perdure.model import SPEAKER, Json, Record
 
 # Entries of the metadata of a fact that rules learned; `said_at` are the moments at which it was said, and
@@ -54,21 +54,21 @@ class KnownFact:
     is_own: bool = True
     vouched: tuple[Moment, ...] = ()
 
-    def origin(self, moment: Moment) -> Origin:
+    def origin(self, moment: Moment) -> SayingOrigin:
         """That of what was said at one of its moments."""
         home = origin_of(self.record)
         if moment in self.vouched:
-            return Origin(home.conversation)
+            return SayingOrigin(home.conversation)
         elsewhere = self.record.metadata.get(SAID_ELSEWHERE)
         told = elsewhere.get(str(moment)) if isinstance(elsewhere, Mapping) else None
-        return Origin(told.removesuffix(_LOW), not told.endswith(_LOW)) if isinstance(told, str) else home
+        return SayingOrigin(told.removesuffix(_LOW), not told.endswith(_LOW)) if isinstance(told, str) else home
 
 
 class ToldFact(NamedTuple):
     """What is said now, where, and whether by whom it is about."""
 
     action: FactAction
-    origin: Origin = Origin()
+    origin: SayingOrigin = SayingOrigin()
     is_own: bool = True
 
 
@@ -94,7 +94,7 @@ class PlacedFact:
     conflicts: tuple[int, ...] = ()
     is_own: bool = True
     is_trusted: bool = True
-    origins: Mapping[Moment, Origin] = field(default_factory=dict[Moment, Origin])
+    origins: Mapping[Moment, SayingOrigin] = field(default_factory=dict[Moment, SayingOrigin])
 
 
 def is_by_rules(fact: FactAction | Record) -> bool:
@@ -122,12 +122,12 @@ def speaker_in(fact: Record) -> str:
     return str(fact.metadata.get(SPEAKER) or USER)
 
 
-def origin_of(fact: Record) -> Origin:
+def origin_of(fact: Record) -> SayingOrigin:
     """Where a fact was first said. The name of a conversation may be somebody's: it is kept in no other place."""
-    return Origin(sha256((fact.conversation_id or "").encode()).hexdigest()[:16], fact.trust != "low")
+    return SayingOrigin(sha256((fact.conversation_id or "").encode()).hexdigest()[:16], fact.trust != "low")
 
 
-def told_elsewhere(fact: Record, origins: Mapping[Moment, Origin]) -> dict[str, Json]:
+def told_elsewhere(fact: Record, origins: Mapping[Moment, SayingOrigin]) -> dict[str, Json]:
     """As the metadata of a fact has it, of what was said of another origin than its own."""
     home = origin_of(fact)
     return {

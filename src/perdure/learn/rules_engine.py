@@ -42,7 +42,7 @@ class RulesEngine:
     services: Services
     name: str = RULES
     needs_facts: bool = False
-    mixes_conversations: bool = True
+    joins_conversations: bool = True
     most_episodes: int = _MOST_EPISODES
 
     def actions(self, task: ConsolidationTask) -> Sequence[FactAction]:

@@ -64,7 +64,7 @@ class Engine(Protocol):
         ...
 
     @property
-    def mixes_conversations(self) -> bool:
+    def joins_conversations(self) -> bool:
         """Whether it says of each fact which of the episodes tell it, so that they may be of several conversations."""
         ...
 

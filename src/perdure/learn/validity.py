@@ -51,13 +51,13 @@ class Assertion(NamedTuple):
         return self.affirmed != other.affirmed and (self.value == other.value or not denied.value)
 
 
-class Origin(NamedTuple):
+class SayingOrigin(NamedTuple):
     """Where something was said: a text that stands for the conversation, and whether what it says there is trusted."""
 
     conversation: str = ""
     is_trusted: bool = True
 
-    def may_end(self, held: Iterable[Origin]) -> bool:
+    def may_end(self, held: Iterable[SayingOrigin]) -> bool:
         """What is of low trust ends nothing that was said with more trust in another conversation."""
         return self.is_trusted or not any(one.is_trusted and one.conversation != self.conversation for one in held)
 
@@ -71,7 +71,7 @@ class Saying(NamedTuple):
     assertion: Assertion
     wording: str
     is_own: bool = True
-    origin: Origin = Origin()
+    origin: SayingOrigin = SayingOrigin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,8 @@ def lifespans(sayings: Iterable[Saying], ends: Mapping[tuple[Assertion, str], It
     return found
 
 
-def _origins(sayings: Iterable[Saying]) -> dict[Moment, list[Origin]]:
-    found: defaultdict[Moment, list[Origin]] = defaultdict(list)
+def _origins(sayings: Iterable[Saying]) -> dict[Moment, list[SayingOrigin]]:
+    found: defaultdict[Moment, list[SayingOrigin]] = defaultdict(list)
     for saying in sayings:
         found[saying.moment].append(saying.origin)
     return found

@@ -45,7 +45,7 @@ from perdure.model import (
     Outcome,
     Record,
     Remembered,
-    buried_as,
+    forgotten_as,
     identity_of,
     replace_record,
     same_history,
@@ -330,10 +330,9 @@ def update_tombstones(
     alive = after if after and after.state == "active" else None
     if ended and alive and ended.content_hash == alive.content_hash:
         return None
-    for identity in buried_as(ended) if ended else ():
+    for identity in forgotten_as(ended) if ended else ():
         writer.add_tombstone(identity, _TOMBSTONE_REASONS.get(operation, "replaced"), at)
-    lifted = [writer.lift_tombstone(identity) for identity in buried_as(alive)] if alive else []
-    return max(filter(None, lifted), default=None)
+    return max(filter(None, map(writer.lift_tombstone, forgotten_as(alive))), default=None) if alive else None
 
 
 def prepare(services: Services, plan: Plan, overtaken: PreparedWrite | None = None) -> PreparedWrite:

@@ -25,7 +25,7 @@ from perdure.clock import Clock
 from perdure.errors import BackupFailed, StoreDamaged, StoreError
 from perdure.ids import ContentHash, new_id
 from perdure.maintenance_results import BackupRestored
-from perdure.model import Change, Identity, buried_as
+from perdure.model import Change, Identity, forgotten_as
 from perdure.store.port import Progress
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import Database, run
@@ -199,7 +199,7 @@ def _erase_again(copy: Pool, erased_ids: set[str], clock: Clock) -> int:
                 record = writer.by_number(number)
                 writer.erase(number, change)
                 if record is not None:
-                    for identity in buried_as(record):
+                    for identity in forgotten_as(record):
                         writer.add_tombstone(identity, "erased", change.at)
             writer.finish()
     if numbers:
