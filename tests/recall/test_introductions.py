@@ -154,7 +154,9 @@ def test_what_was_known_before_a_name_was_given_has_no_name(memory: Memory, cloc
     tell(memory, "c", ["I'm Jonas"])
     assert LEIPZIG in named(memory.recall("Where does Jonas live?", min_relevance=0))
     assert named(memory.recall("Where does Jonas live?", known_at=before, min_relevance=0)) == set()
-    assert LEIPZIG in named(memory.recall("Where does Jonas live?", known_at=before + timedelta(days=2), min_relevance=0))
+    assert LEIPZIG in named(
+        memory.recall("Where does Jonas live?", known_at=before + timedelta(days=2), min_relevance=0)
+    )
 
 
 def test_a_name_is_found_again_when_the_store_is_opened_again(tmp_path: Path):

@@ -152,6 +152,11 @@ def test_an_answer_of_nothing_says_that_the_time_stood_in_the_way(shelf: Memory)
     )
 
 
+def test_where_nothing_fits_without_the_time_either_it_is_not_said_that_no_memory_holds_the_word(shelf: Memory):
+    answer = shelf.recall("release", when="2024", min_relevance=1)
+    assert answer.notes[-1] == "Nothing is about that, with the filters or without them; other words may help."
+
+
 def test_words_that_say_only_how_long_ago_leave_the_search_and_names_stay():
     assert parsed("what did we eat last week").words == ["eat"]
     assert parsed("lunch with the hare in March").words == ["lunch", "hare", "march"]
