@@ -21,6 +21,7 @@ from providers.server import Behaviour, FaultServer, Received, answering, hang, 
 
 from perdure import Memory
 from perdure.embed import calibration
+from perdure.embed.local import GENERATION, UNTRAINED, LocalEmbedder, unavailable
 from perdure.embed.port import Generation, Progress, Vectors
 from perdure.errors import Conflict
 from perdure.lifecycle import vectors
@@ -174,6 +175,25 @@ def test_while_the_old_model_answers_nobody_waits_for_the_new_one(opened: Open, 
         assert memory.recall("a hot drink").mode == "hybrid"
         assert not memory.remember("black coffee on friday").vector_pending
         assert server.requests == []
+
+
+@pytest.mark.skipif(unavailable() is not None, reason="the local model is not installed")
+def test_vectors_of_the_model_that_ours_was_trained_from_answer_until_there_are_new_ones(tmp_path: Path):
+    said = ("Deploy the payment service on Tuesdays only", "Melanie painted a sunrise over the lake", "Bob drinks tea")
+    question = "When may we release the billing system?"
+    with Memory(tmp_path / "memory.db", embedder=LocalEmbedder(generation=UNTRAINED)) as memory:
+        for text in said:
+            memory.remember(text)
+    with Memory(tmp_path / "memory.db", embedder="local") as memory:
+        answer = memory.recall(question)
+        assert (answer.mode, answer.notes, answer[0].record.text) == ("hybrid", (), said[0])
+        assert serving(memory) == UNTRAINED.model
+        assert f"0 of {len(said)} memories done" in str(finding(memory, "generation"))
+        done = memory.work()
+        assert (done.embedded, done.vectors_pending, serving(memory)) == (len(said), 0, GENERATION.model)
+        answer = memory.recall(question)
+        assert (answer.mode, answer.notes, answer[0].record.text) == ("hybrid", (), said[0])
+        assert finding(memory, "generation") is None
 
 
 def test_one_model_with_other_dimensions_is_told_apart(

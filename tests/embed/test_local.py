@@ -61,8 +61,10 @@ def builder() -> Any:
 
 
 @pytest.fixture(scope="module")
-def source(builder: Any) -> weights.Tensors:
-    return builder.read_source(builder.source_directory() / builder.SOURCE_FILE)
+def trained(builder: Any) -> weights.Tensors:
+    """The published tensors with what our training changed."""
+    published = builder.read_source(builder.source_directory() / builder.SOURCE_FILE)
+    return builder.add_delta(published, builder.DELTA)
 
 
 @pytest.fixture
@@ -108,7 +110,7 @@ def run_python(code: str, *arguments: str) -> str:
 
 def test_the_generation_names_the_model_and_its_quantiser(embedder: LocalEmbedder):
     port: Embedder = embedder
-    assert port.generation == Generation("local", "all-MiniLM-L6-v2", 384, "int8-1")
+    assert port.generation == Generation("local", "perdure-minilm-2", 384, "int8-1")
 
 
 def test_a_query_becomes_one_unit_vector(embedder: LocalEmbedder):
@@ -135,11 +137,11 @@ def test_meaning_decides_what_is_near(embedder: LocalEmbedder):
     assert (embedder.embed_passages(TEXTS) @ query).argmax() == 1
 
 
-def test_vectors_agree_with_a_plain_float_encoder(embedder: LocalEmbedder, source: weights.Tensors):
+def test_vectors_agree_with_a_plain_float_encoder(embedder: LocalEmbedder, trained: weights.Tensors):
     directory = weights.model_directory()
     assert directory
     tokens = open_tokenizer(directory)
-    expected = np.stack([plain_encoder(source, tokens(text)) for text in TEXTS[:4]])
+    expected = np.stack([plain_encoder(trained, tokens(text)) for text in TEXTS[:4]])
     # "ok" is the least like itself: with three tokens there is little to average over.
     assert cosines(embedder.embed_passages(TEXTS[:4]), expected) == pytest.approx([1, 1, 1, 1], abs=0.006)
 
@@ -378,11 +380,21 @@ def test_no_pair_of_weights_can_overflow_sixteen_bits(whole_model: Path):
         assert 255 * np.minimum(pairs, 0).sum(axis=1).min() >= -32768
 
 
-def test_the_installed_weights_are_what_is_derived_from_the_published_ones(
-    builder: Any, source: weights.Tensors, whole_model: Path
+def test_the_installed_weights_are_what_is_derived_from_the_published_ones_and_our_training(
+    builder: Any, trained: weights.Tensors, whole_model: Path
 ):
-    derived = builder.encoded(builder.quantise(builder.fold(source)))
+    derived = builder.encoded(builder.quantise(builder.fold(trained)))
     assert (whole_model / weights.FILE).read_bytes() == derived
+
+
+def test_two_builds_give_the_same_bytes(builder: Any, tmp_path: Path):
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+        builder.write_model(builder.source_directory(), folder)
+    first, second = ({file.name: file.read_bytes() for file in folder.iterdir()} for folder in folders)
+    assert first.keys() == {weights.FILE, weights.TOKENIZER, "SHA256SUMS"}
+    assert first == second
 
 
 def test_the_packages_list_of_hashes_is_true(whole_model: Path):
@@ -398,6 +410,14 @@ def test_nothing_is_built_from_other_weights(builder: Any, tmp_path: Path):
     (tmp_path / "model.safetensors").write_bytes(b"\0" * 1000)
     with pytest.raises(SystemExit, match="not the ones we know"):
         builder.read_source(tmp_path / "model.safetensors")
+
+
+@pytest.mark.parametrize("damage", [cut_short, alter_one_bit, shorten_to_a_word])
+def test_nothing_is_built_from_another_training(builder: Any, damage: Callable[[bytes], bytes], tmp_path: Path):
+    changed = tmp_path / "delta.npz"
+    changed.write_bytes(damage(builder.DELTA.read_bytes()))
+    with pytest.raises(SystemExit, match="not what training wrote"):
+        builder.add_delta({}, changed)
 
 
 def test_the_graph_holds_no_weights(repository: Path):

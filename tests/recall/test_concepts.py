@@ -72,7 +72,7 @@ def test_several_namespaces_are_asked_together(shelf: Memory):
 
 
 def test_without_concepts_a_hit_counts_none(shelf: Memory):
-    assert shelf.recall("oauth")[0].concepts == {}
+    assert shelf.recall("oauth", min_relevance=0)[0].concepts == {}
 
 
 def test_an_answer_of_nothing_says_in_how_many_each_concept_is(shelf: Memory):

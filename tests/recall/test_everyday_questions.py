@@ -28,16 +28,11 @@ ANSWERS_IT = 0.5
 # Questions that the present ranking fails. Strict: one that is answered may not stay here.
 NOT_YET = frozenset(
     {
-        "where does Mara live?",
-        "where does Ewan live?",
-        "what sport does Ewan do?",
-        "when is the application due?",
-        "how much money is left for the project?",
         "when did we buy the fridge?",
-        "what does Bob drink?",
-        "everything about zebras",
-        "who has the key of the chapel?",
         "where will the children spend the night?",
+        "who makes the noise above us?",
+        "does anyone have to pay me back?",
+        "did I sell anything?",
     }
 )
 

@@ -91,7 +91,7 @@ def ask(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
             monkeypatch.setitem(sys.modules, "numpy", None)
 
         def asking(query: str, **filters: Any) -> Recall:
-            return memory.recall(query, limit=100, **past, **filters)
+            return memory.recall(query, limit=100, min_relevance=0, **past, **filters)
 
         yield asking
 

@@ -35,7 +35,7 @@ def memory(request: pytest.FixtureRequest):
     ("question", "key"),
     [
         ("What does Alice drink in the morning?", "person:alice"),
-        ("What is Bob's tea?", "person:bob"),
+        ("What is Bob's tea in the evening?", "person:bob"),
         ("the deadline of the Apollo landing", "project:apollo-landing"),
         ("deadline of gemini", "project:gemini"),
     ],

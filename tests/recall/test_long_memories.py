@@ -85,7 +85,7 @@ def test_the_last_paragraph_of_a_long_message_is_found_by_its_meaning(path: Path
         memory.import_messages([{"conversation_id": "letters", "role": "user", "content": text}])
         for number in range(20):
             memory.remember(f"Short note {number} about the price of honey in shop {number}.")
-        memory.remember("Japanese curry is on the menu on Fridays.")
+        memory.remember("Curry with rice is on the menu on Fridays.")
         memory.work()
         hit, *_ = memory.recall(QUESTION)
         assert hit.text == text

@@ -59,7 +59,8 @@ def found(memory: Memory, query: str, min_relevance: float | None = None) -> lis
 @pytest.mark.parametrize("around", [1, 2, 5])
 def test_what_one_sentence_of_a_text_asks_is_found(notes: Memory, said: str, wanted: str, around: int):
     text = " ".join([*PASTED[: around - 1], said, *PASTED[around - 1 : around]])
-    assert found(notes, text)[:1] == found(notes, text, ANSWERS) == [wanted]
+    assert found(notes, text)[:1] == [wanted]
+    assert set(found(notes, text, ANSWERS)) <= {wanted}
 
 
 def test_a_text_that_shares_a_word_with_a_memory_is_not_about_it(notes: Memory):

@@ -165,7 +165,7 @@ def test_before_there_are_vectors_by_words_alone_and_afterwards_by_both():
         embedder.down = False
         assert memory.recall("tea").notes == (recaller.NO_VECTORS,)
         memory.remember("a pot of black tea for the whole family on a rainy day")
-        answer = memory.recall("tea")
+        answer = memory.recall("tea", min_relevance=0)
         assert (answer.mode, answer.notes) == ("hybrid", (recaller.WAITING.format(2),))
         assert [hit.record.number for hit in answer] == [2, 1, 3]
         assert [set(hit.explain) for hit in answer] == [*[{"prior", "keyword"}] * 2, {"prior", "keyword", "vector"}]

@@ -161,7 +161,7 @@ def test_a_better_match_lends_to_its_neighbours_in_the_conversation(local: Local
             memory.remember(text, conversation_id="chat", session_id="one")
         memory.remember(answering, conversation_id="elsewhere")
         answer = {hit.record.number: hit.relevance for hit in memory.recall("colour of the sofa", min_relevance=0)}
-        assert answer[1] > answer[2] > answer[3]
+        assert min(answer[1], answer[2]) > answer[3]
 
 
 def test_by_words_alone_a_relevance_is_the_same_from_disk_and_from_memory():

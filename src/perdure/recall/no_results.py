@@ -22,6 +22,7 @@ FILTERED: Final = "Nothing passes all of the filters; without {} {}."
 NEAREST: Final = (
     "Nothing here is about that. The nearest is {} with a relevance of {:.2f}, below {:g}; other words may help."
 )
+NOTHING_NEAR: Final = "Nothing is about that, with the filters or without them; other words may help."
 OTHER_WORDS: Final = "No memory holds any of these words; other words may find it."
 
 _PREVIEW: Final = 60
@@ -80,9 +81,10 @@ def explain_no_results(
         notes.append(NEAREST.format(f"#{record.number}{said}", nearest.relevance, request.min_relevance))
     elif not notes and query.words:
         unfiltered = Filter(hidden=request.filter.hidden)
-        others = count(replace(request, filter=unfiltered), replace(query, required=None))
+        wider, free = replace(request, filter=unfiltered), replace(query, required=None)
+        others = count(wider, free)
         if not others:
-            notes.append(OTHER_WORDS)
+            notes.append(NOTHING_NEAR if count(replace(wider, min_relevance=0.0), free) else OTHER_WORDS)
         elif request.filter != unfiltered:
             notes.append(FILTERED.format("any", _there_are(others)))
     return notes
