@@ -50,14 +50,25 @@ def found(memory: Memory, query: str, min_relevance: float | None = None) -> lis
     ("said", "wanted"),
     [
         ("What is my cat called?", "My cat is called Ada"),
-        ("We saw the same in PX-4711.", "Ticket PX-4711: the login page crashes on Safari"),
-        ("It failed with E1042 again.", "Error E1042 means the license server is down"),
         ("Look at tools/deploy_prod.sh for that.", "Deploy by tools/deploy_prod.sh"),
         ("When does the backup run?", "The backup runs nightly at 02:00 UTC"),
     ],
 )
 @pytest.mark.parametrize("around", [1, 2, 5])
 def test_what_one_sentence_of_a_text_asks_is_found(notes: Memory, said: str, wanted: str, around: int):
+    text = " ".join([*PASTED[: around - 1], said, *PASTED[around - 1 : around]])
+    assert found(notes, text)[:1] == found(notes, text, ANSWERS) == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("We saw the same in PX-4711.", "Ticket PX-4711: the login page crashes on Safari"),
+        ("It failed with E1042 again.", "Error E1042 means the license server is down"),
+    ],
+)
+@pytest.mark.parametrize("around", [1, 2, 5])
+def test_an_identifier_that_one_sentence_of_a_text_names_is_found(notes: Memory, said: str, wanted: str, around: int):
     text = " ".join([*PASTED[: around - 1], said, *PASTED[around - 1 : around]])
     assert found(notes, text)[:1] == [wanted]
     assert set(found(notes, text, ANSWERS)) <= {wanted}
