@@ -67,8 +67,9 @@ def test_every_command_takes_json_and_offers_a_store_and_a_namespace_where_they_
 
 
 def test_a_hint_names_no_namespace_to_a_command_that_has_none(user: User):
-    user.done("remember", "tea", "-n", "team")
-    assert "said: perdure work\n" in user.done("facts", "-n", "team").err
+    said = '{"conversation_id": "c", "role": "user", "content": "Tea, please", "at": "2026-03-01T10:00:00Z"}'
+    user.done("chat", "import", "-", "-n", "team", stdin=said)
+    assert "perdure work\n" in user.done("facts", "-n", "team").err
 
 
 def test_the_help_shows_the_defaults_that_the_settings_give(user: User):

@@ -127,7 +127,9 @@ episodes
 episodes tea
 consolidate
 chat import DIR/talk.jsonl -n talk
+config set learn off
 work
+config unset learn
 consolidate --dry-run -n talk
 consolidate -n talk
 facts
