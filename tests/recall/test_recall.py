@@ -27,7 +27,7 @@ from perdure.errors import EmbedderUnavailable
 from perdure.model import Recall, Record
 from perdure.recall import lexical, recaller, vectors
 from perdure.recall.index import Snapshot
-from perdure.recall.query import SearchRequest
+from perdure.recall.query import OUT_OF_TIME, SearchRequest
 from perdure.recall.recaller import Recaller
 from perdure.recall.recipe import BALANCED, RECIPES
 from perdure.store.port import IndexRow, Store
@@ -233,7 +233,7 @@ def test_a_search_that_takes_too_long_is_cut_short_and_says_so(wordy: Memory, mo
     monkeypatch.setattr(search, "_STEPS_BETWEEN_LOOKS", 1)
     monkeypatch.setattr(search, "_COUNTING_SECONDS", -1.0)
     answer = wordy.recall("tea")
-    assert (answer.mode, answer.notes) == ("keyword", (recaller.OUT_OF_TIME,))
+    assert (answer.mode, answer.notes) == ("keyword", (OUT_OF_TIME,))
 
 
 # -- cold and warm -------------------------------------------------------------------------------------------------
