@@ -178,7 +178,7 @@ def test_use_and_vectors_that_come_late_bring_nothing_back(tmp_path: Path):
     path, words = tmp_path / "memory.db", Words(6)
     with Memory(path, embedder=WordEmbedder()) as memory, Memory(path, embedder="none") as other:
         (each,) = fill(memory, words, 1)
-        assert memory.recall(each.canaries[0])
+        assert memory.recall(each.canaries[0], min_relevance=0)
         memory.get(each.numbers[0])
         late = other.remember(each.canaries[0]).record.number
         waiting = memory._services.store.pending(WordEmbedder().generation, 10)
