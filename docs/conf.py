@@ -1,6 +1,6 @@
 """How `make docs` makes a site of the pages: Sphinx with MyST, which reads Markdown, and the theme Furo.
 
-Pages are read where they stand, in docs/, in bench/ and beside the README, so that a link is the same here, on the site
+Pages are read where they stand, in docs/, bench/, training/ and beside the README, so that a link is the same here, on the site
 and where the repository is browsed. The lists of docs/README.md are the navigation.
 """
 
@@ -19,7 +19,7 @@ FRONT = "docs/README"
 project = "Perdure"
 extensions = ["myst_parser"]
 root_doc = FRONT
-include_patterns = ["docs/**.md", "bench/*.md", "*.md"]
+include_patterns = ["docs/**.md", "bench/*.md", "bench/*/sets/README.md", "training/README.md", "*.md"]
 exclude_patterns = [".*", "dist", "packages", "requirements", "site", "src", "tests", "tools"]
 # Anchors as others make them of headings; and nothing in a line means more than it does in plain Markdown.
 myst_heading_anchors = 6
