@@ -26,7 +26,9 @@ from perdure.recall.recipe import RECIPES
 REPOSITORY = Path(__file__).parent.parent
 DOCS = REPOSITORY / "docs"
 MARKDOWN = sorted(
-    path for folder in ("", "docs", "docs/reference", "bench") for path in (REPOSITORY / folder).glob("*.md")
+    path
+    for folder in ("", "docs", "docs/reference", "bench", "bench/learn/sets", "bench/recall/sets", "training")
+    for path in (REPOSITORY / folder).glob("*.md")
 )
 PAGES = [*MARKDOWN, REPOSITORY / "llms.txt"]
 PACKAGE = REPOSITORY / "src" / "perdure"
