@@ -1,7 +1,7 @@
 """How `make docs` makes a site of the pages: Sphinx with MyST, which reads Markdown, and the theme Furo.
 
-Pages are read where they stand, in docs/, bench/, training/ and beside the README, so that a link is the same here, on the site
-and where the repository is browsed. The lists of docs/README.md are the navigation.
+Pages are read where they stand, in docs/, bench/, training/ and beside the README, so that a link is the same here, on
+the site and where the repository is browsed. The lists of docs/README.md are the navigation.
 """
 
 from __future__ import annotations
