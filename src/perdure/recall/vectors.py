@@ -34,8 +34,7 @@ _CERTAIN_SHARE: Final = 4
 _MORE: Final = 4
 _ENCODED_AT_ONCE: Final = 8192
 # The best window of a long memory counts. Several windows are several chances to be near, so they cost a little: this
-# times the logarithm of their number. Chosen on chats with an assistant, where the answer mostly stands in a short
-# message, and on abstracts, alone and many in one memory, where it stands anywhere: docs/design.md has the figures.
+# times the logarithm of their number. docs/design.md says what is known of it.
 _COST_OF_CHANCES: Final = np.float32(0.01)
 # From how many rows it is told how near a row is by chance.
 _SAMPLE: Final = 256
