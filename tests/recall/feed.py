@@ -21,7 +21,7 @@ GENERATION = Generation("testing", "arrays", 8, "1")
 PLAIN = IndexRow(
     number=0, terms=b"", vector=None, active=True, tier="normal", kind=None, valid_from=None, valid_until=None,
     expires_at=None, dated=0, updated_at=0, category=None, observations=1, confidence=0.5, importance=0.5, anchor=None,
-    conversation=None, session=None, speaker=None, question_share=0.0, name_share=0.0, stability=None,
+    conversation=None, session=None, speaker=None, question_share=0.0, stability=None,
     trigger_phrases=(),
 )  # fmt: skip
 

@@ -68,7 +68,6 @@ class Columns:
     importance: NDArray[np.float64]
     stability: NDArray[np.float64]
     question_share: NDArray[np.float32]
-    name_share: NDArray[np.float32]
     tier: NDArray[np.int32]
     kind: NDArray[np.int32]
     category: NDArray[np.int32]
@@ -85,7 +84,7 @@ _DTYPES: Final[dict[str, Any]] = {
     "number": np.int64, "active": np.bool_, "deprecated": np.bool_, "valid_from": np.int64, "valid_until": np.int64,
     "expires_at": np.int64, "dated": np.int64, "updated_at": np.int64, "observations": np.int64,
     "confidence": np.float64, "importance": np.float64, "stability": np.float64, "question_share": np.float32,
-    "name_share": np.float32, "tier": np.int32, "kind": np.int32, "category": np.int32, "anchor": np.int32,
+    "tier": np.int32, "kind": np.int32, "category": np.int32, "anchor": np.int32,
     "conversation": np.int32, "group": np.int32, "speaker": np.int32, "introduction": np.int32,
     "has_low_trust": np.bool_, "told_in": np.int32,
 }  # fmt: skip
@@ -130,7 +129,7 @@ class Vocabulary:
         (
             numbers, _, _, active, tiers, kinds, valid_from, valid_until, expires_at, dated, updated_at, categories,
             observations, confidence, importance, anchors, conversations, sessions, speakers, question_shares,
-            name_shares, stabilities, _, _, introductions, low_trusts, told_in,
+            stabilities, _, _, introductions, low_trusts, told_in,
         ) = zip(*rows, strict=True)  # fmt: skip
         sittings: Sequence[tuple[str, str | None] | None] = conversations
         if conversations.count(None) < len(rows):
@@ -154,7 +153,6 @@ class Vocabulary:
                 stabilities, DEFAULT_STABILITY, lambda given: given if is_stability(given) else DEFAULT_STABILITY
             ),
             "question_share": question_shares,
-            "name_share": name_shares,
             "tier": self.tiers.encode(tiers),
             "kind": self.kinds.encode(kinds),
             "category": self.categories.encode(categories),

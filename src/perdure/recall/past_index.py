@@ -21,7 +21,6 @@ from perdure.model import INDEXED_STATES, Filter, Record, replace_record, withou
 from perdure.store.port import IndexRow, Position, Reader, Store
 from perdure.text.entry import entry_of
 from perdure.text.introductions import find_introduction
-from perdure.text.names_and_times import name_share
 from perdure.text.question_share import question_share
 from perdure.visibility import kind_of, matches_filter, places_of
 
@@ -71,7 +70,6 @@ class PastRecord(NamedTuple):
             session=record.session_id,
             speaker=speaker if isinstance(speaker, str) else None,
             question_share=0.0 if record.conversation_id is None else question_share(record.text),
-            name_share=0.0 if record.conversation_id is None else name_share(record.text),
             stability=stability if isinstance(stability, int | float) and not isinstance(stability, bool) else None,
             trigger_phrases=record.trigger_phrases,
             introduction=None if record.conversation_id is None else find_introduction(record.text),

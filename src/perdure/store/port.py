@@ -52,8 +52,8 @@ class IndexRow(NamedTuple):
     """One memory as the recall index keeps it. Times are microseconds since 1970.
 
     `valid_from` and `valid_until` are the times between which it is true; `dated` is when it became true, else when it
-    was made. Of a turn in a conversation, `question_share` is the share of its text that asks, `name_share` says how
-    many names it holds, and `introduction` which name its speaker bears by it. `stability` is the number that its
+    was made. Of a turn in a conversation, `question_share` is the share of its text that asks, and
+    `introduction` which name its speaker bears by it. `stability` is the number that its
     metadata gives for it, if any. `kind` is what `perdure.visibility.kind_of` says of its key, and `passage` the hash
     that its vector is stored under. Of a long memory `vector` holds those of all its windows. `told_in` is what
     `perdure.visibility.places_of` says, as a JSON list.
@@ -79,7 +79,6 @@ class IndexRow(NamedTuple):
     session: str | None
     speaker: str | None
     question_share: float
-    name_share: float
     stability: float | None
     trigger_phrases: tuple[str, ...]
     passage: bytes = b""

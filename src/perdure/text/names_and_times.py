@@ -13,8 +13,6 @@ WORDS_THAT_TELL_WHEN: Final = (
     "monday tuesday wednesday thursday friday saturday sunday"
 ).split()
 
-# More names than these tell no more.
-_ENOUGH_NAMES: Final = 3
 # A capital letter that does not begin a sentence. Beginning with the space makes it twice as quick to look for.
 _NAME: Final = pattern(r" (?<=[^.!?:] )(?!I\b)[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]\w+")
 _ASKS_WHEN: Final = pattern(
@@ -24,11 +22,9 @@ _ASKS_WHEN: Final = pattern(
 )
 
 
-def name_share(text: str) -> float:
-    """How many names it holds, as a share of three. In a language that writes other words with a capital letter, too,
-    these count as well.
-    """
-    return min(len(set(_NAME.findall(text))), _ENOUGH_NAMES) / _ENOUGH_NAMES
+def holds_name(text: str) -> bool:
+    """In a language that writes other words with a capital letter, too, these count as well."""
+    return _NAME.search(text) is not None
 
 
 def asks_when(question: str) -> bool:

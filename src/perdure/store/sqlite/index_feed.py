@@ -13,7 +13,7 @@ from perdure.store.sqlite.reader import generation_id
 from perdure.store.sqlite.rows import NUMBER_MASK, Unwritten, range_of, slot_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.introductions import find_introduction
-from perdure.text.names_and_times import name_share
+from perdure.text.names_and_times import holds_name
 from perdure.text.question_share import question_share
 
 
@@ -102,11 +102,10 @@ def _index_row(row: Row) -> IndexRow:
         observations, confidence, importance, anchor, conversation, session, said, speaker, stability, phrases, passage,
         has_low_trust, told_in, number,
     ) = row  # fmt: skip
-    asking, names, introduction = 0.0, 0.0, None
+    asking, introduction = 0.0, None
     if said is not None:
         said = said.decode("utf-8", "replace")
-        asking, names = question_share(said), name_share(said)
-        introduction = find_introduction(said, holds_names=names > 0)
+        asking, introduction = question_share(said), find_introduction(said, holds_names=holds_name(said))
     # Much quicker than calling the class by its many arguments, or `_make`, which counts them.
     return _new_row(IndexRow, (
         number, terms, vector, active == 1, tier.decode("utf-8", "replace"), kind, valid_from, valid_until, expires_at,
@@ -116,7 +115,6 @@ def _index_row(row: Row) -> IndexRow:
         None if session is None else session.decode("utf-8", "replace"),
         None if speaker is None else speaker.decode("utf-8", "replace"),
         asking,
-        names,
         stability,
         tuple(map(str, json.loads(phrases.decode("utf-8", "replace")))) if phrases else (),
         passage,

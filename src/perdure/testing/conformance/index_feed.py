@@ -16,7 +16,6 @@ from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, read_once, remember, vector
 from perdure.text.entry import entry_of
 from perdure.text.introductions import find_introduction
-from perdure.text.names_and_times import name_share
 from perdure.text.question_share import question_share
 
 STEPS = {"text": ["tea", "milk"], "state": ["active", "superseded", "deleted"], "tier": ["deprecated", "normal"]}
@@ -75,13 +74,11 @@ class IndexFeedTests(StoreTestBase):
         plain, full = store.index_rows(NAMESPACE, None, 0, 9)
         assert (plain.category, plain.observations, plain.confidence, plain.anchor) == (None, 1, 0.5, None)
         assert (plain.conversation, plain.session, plain.speaker, plain.question_share) == (None, None, None, 0.0)
-        assert plain.name_share == 0.0
         assert (plain.stability, plain.updated_at) == (None, to_micros(NOON))
         assert plain.dated == to_micros(read_once(store).fetch([1])[0].created_at)
         assert (full.category, full.observations, full.confidence, full.importance) == ("patterns", 4, 0.25, 0.75)
         assert (full.anchor, full.conversation, full.session, full.speaker) == ("drinks", "c", "s", "Ann")
         assert (full.question_share, full.stability) == (question_share("Tea with Bob. Coffee?"), 2.5)
-        assert full.name_share == name_share("Tea with Bob. Coffee?") > 0
         assert (plain.introduction, full.introduction) == (None, None)
         assert full.dated == to_micros(NOON - timedelta(days=9))
 
