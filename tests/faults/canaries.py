@@ -17,7 +17,7 @@ PIECE = 6
 
 def window(piece: int = PIECE) -> re.Pattern[bytes]:
     """Matches every run of so many consonants, also those that overlap."""
-    return re.compile(rb"(?=([%s]{%d}))" % (CONSONANTS.encode(), piece))
+    return re.compile(rb"(?=([%s%s]{%d}))" % (CONSONANTS.encode(), CONSONANTS.upper().encode(), piece))
 
 
 class Words:
@@ -44,12 +44,15 @@ def pieces(canary: str, piece: int = PIECE) -> Iterator[bytes]:
 
 
 def found_in(directory: Path, canaries: list[str], piece: int = PIECE) -> dict[str, set[bytes]]:
-    """Every file, every byte; capital letters count as small ones."""
-    wanted = {part for canary in canaries for part in pieces(canary.lower(), piece)}
+    """Every file, every byte; in small letters, in capitals, or with one at its head. Mixed at will, six letters are
+    found by chance in the bytes of vectors and hashes.
+    """
+    forms = (form for canary in canaries for form in (canary.lower(), canary.upper(), canary.capitalize()))
+    wanted = {part for form in forms for part in pieces(form, piece)}
     runs = window(piece)
     found: dict[str, set[bytes]] = {}
     for path in sorted(each for each in directory.rglob("*") if each.is_file()):
-        hits = wanted & set(runs.findall(path.read_bytes().lower()))
+        hits = wanted & set(runs.findall(path.read_bytes()))
         if hits:
             found[path.name] = hits
     return found

@@ -18,12 +18,14 @@ from serve.running import WAIT, RunningServer
 from perdure import Memory
 
 MOST = 6
-HURRIED = f"""
+CROWDED = f"""
 import perdure.http.connections as connections
-connections.HEADER_SECONDS = connections.BODY_SECONDS = 0.2
 connections.READ_SECONDS = float(__import__("os").environ.get("READ_SECONDS", "60"))
 connections.MOST_UNREAD = int(__import__("os").environ.get("MOST_UNREAD", "1000000000"))
 connections.MOST_CONNECTIONS = {MOST}
+"""
+HURRIED = f"""{CROWDED}
+connections.HEADER_SECONDS = connections.BODY_SECONDS = 0.2
 """
 PAUSE = 0.02
 # Seconds within which a server ends, on a machine that has other work.
@@ -94,7 +96,7 @@ def test_a_connection_may_rest_between_requests(hurried: RunningServer):
 
 
 def test_beyond_so_many_connections_the_one_that_rests_longest_gives_way(tmp_path: Path):
-    with RunningServer(tmp_path / "memory.db", before=HURRIED) as server, ExitStack() as stack:
+    with RunningServer(tmp_path / "memory.db", before=CROWDED) as server, ExitStack() as stack:
         several = [stack.enter_context(closing(HTTPConnection(server.address, timeout=WAIT))) for _ in range(MOST)]
         for connection in several:
             connection.request("GET", "/healthz")
@@ -109,7 +111,7 @@ def test_beyond_so_many_connections_the_one_that_rests_longest_gives_way(tmp_pat
 
 
 def test_a_reader_who_asks_for_more_streams_than_there_are_connections_keeps_nobody_out(tmp_path: Path):
-    with RunningServer(tmp_path / "memory.db", before=HURRIED) as server, ExitStack() as stack:
+    with RunningServer(tmp_path / "memory.db", before=CROWDED) as server, ExitStack() as stack:
         head = f"GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.owner}\r\n\r\n"
         for _ in range(3 * MOST):
             stack.enter_context(closing(connect(server))).sendall(head.encode())
@@ -117,7 +119,7 @@ def test_a_reader_who_asks_for_more_streams_than_there_are_connections_keeps_nob
 
 
 def test_where_all_connections_are_being_answered_a_new_one_is_closed(long_store: Path):
-    with RunningServer(long_store, before=HURRIED) as server, ExitStack() as stack:
+    with RunningServer(long_store, before=CROWDED) as server, ExitStack() as stack:
         for path in ("/v1/events", "/v1/export"):
             for _ in range(MOST // 2):
                 stack.enter_context(closing(stop_reading(server, path)))
@@ -166,7 +168,7 @@ def read_on(reader: socket.socket) -> bytes:
 
 def test_who_stops_reading_is_left_and_who_reads_slowly_gets_the_whole_answer(long_store: Path):
     with (
-        RunningServer(long_store, before=HURRIED, environment={"READ_SECONDS": "1"}) as server,
+        RunningServer(long_store, before=CROWDED, environment={"READ_SECONDS": "1"}) as server,
         closing(stop_reading(server)) as stopped,
     ):
         assert unread(server) == 1
@@ -178,7 +180,7 @@ def test_who_stops_reading_is_left_and_who_reads_slowly_gets_the_whole_answer(lo
 
 
 def test_of_too_many_unread_answers_the_oldest_is_left_and_none_delays_the_end(long_store: Path):
-    with RunningServer(long_store, before=HURRIED, environment={"MOST_UNREAD": "100000"}) as server:
+    with RunningServer(long_store, before=CROWDED, environment={"MOST_UNREAD": "100000"}) as server:
         with (
             closing(stop_reading(server, "/v1/memories")) as first,
             closing(stop_reading(server, "/v1/memories")) as second,
