@@ -23,7 +23,7 @@ from perdure import Memory, errors
 from perdure.model import STATES
 from perdure.testing.buggify import buggified
 
-EXAMPLES = int(os.environ.get("PERDURE_LIVES", "100"))
+EXAMPLES = int(os.environ.get("PERDURE_LIVES", "60"))
 STEPS = 50
 
 Verb: TypeAlias = Callable[[Memory], Any]

@@ -27,7 +27,7 @@ TEXTS = st.text(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TEXTS)
 @example("word " * 900)
 @example("a" * 5000)
@@ -51,7 +51,7 @@ def test_together_they_hold_the_whole_text_in_its_order(text: str) -> None:
     assert ends == sorted(set(ends))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(CHARACTERS_OF_SEVERAL), min_size=100, max_size=600))
 def test_what_a_reader_takes_for_one_character_stays_together(characters: list[str]) -> None:
     text = "".join(characters)
