@@ -243,7 +243,11 @@ def test_what_is_ended_after_all_is_no_conflict(memory: Memory, clock: HandClock
     assert memory.review("conflict") == []
 
 
-def test_one_answer_about_one_fact_counts(memory: Memory, clock: HandClock):
+def contradictions(memory: Memory) -> list[set[str]]:
+    return [{found.first.text, found.second.text} for found in memory.conflicts()]
+
+
+def test_an_answer_with_two_new_values_for_one_fact_is_a_conflict_of_these_two(memory: Memory, clock: HandClock):
     teach(memory, clock, action("new", "User lives in Osaka"))
     number = facts(memory)[0].number
     done = teach(
@@ -251,10 +255,40 @@ def test_one_answer_about_one_fact_counts(memory: Memory, clock: HandClock):
         action("update", "User lives in Tokyo", existing=number),
         action("invalidate", existing=number),
         action("update", "User lives in Rome", existing=number),
+        action("update", "user lives in rome", existing=number),
+        action("update", "User lives in Lima", existing=number),
     )  # fmt: skip
-    assert (done.updated, done.invalidated, done.learned) == (1, 0, 1)
+    assert (done.updated, done.invalidated, done.learned, done.proposed) == (1, 0, 1, 1)
     assert texts(memory) == ["User lives in Tokyo", "User lives in Rome"]
-    assert len(done.notes) == 2
+    assert contradictions(memory) == [{"User lives in Tokyo", "User lives in Rome"}]
+    assert len(done.notes) == 1
+
+
+def test_an_answer_that_reinforces_ends_and_updates_one_fact_ends_nothing_and_a_person_is_asked(
+    memory: Memory, clock: HandClock
+):
+    teach(memory, clock, action("new", "User lives in Osaka"))
+    number = facts(memory)[0].number
+    done = teach(
+        memory, clock,
+        action("reinforce", existing=number),
+        action("invalidate", existing=number),
+        action("update", "User lives in Tokyo", existing=number),
+        action("update", "User lives in Rome", existing=number),
+    )  # fmt: skip
+    assert (done.reinforced, done.updated, done.invalidated, done.learned) == (1, 0, 0, 1)
+    assert texts(memory) == ["User lives in Osaka", "User lives in Tokyo"]
+    assert contradictions(memory) == [{"User lives in Osaka", "User lives in Tokyo"}]
+
+
+def test_a_fact_that_an_answer_both_reinforces_and_ends_stays_as_it_is(memory: Memory, clock: HandClock):
+    teach(memory, clock, action("new", "User lives in Osaka"))
+    [before] = facts(memory)
+    done = teach(
+        memory, clock, action("reinforce", existing=before.number), action("invalidate", existing=before.number)
+    )
+    assert facts(memory) == [before]
+    assert any("holds and that it ended" in note for note in done.notes)
 
 
 def test_what_was_taken_back_is_not_consolidated_again_by_itself(
