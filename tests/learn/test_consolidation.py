@@ -243,6 +243,19 @@ def test_what_is_ended_after_all_is_no_conflict(memory: Memory, clock: HandClock
     assert memory.review("conflict") == []
 
 
+def test_the_sources_of_a_fact_are_the_conversations_that_say_so(memory: Memory, clock: HandClock):
+    teach(memory, clock, action("new", "User sails"))
+    teach(memory, clock, action("new", "User sails"))
+    [fact] = memory.facts()
+    assert (fact.source_count, fact.line) == (2, "[identity] User sails (sources: 1 conversation)")
+    done = teach(memory, clock, action("new", "User sails"), conversation="another")
+    assert [change.line for change in done.changes] == ["[identity] User sails (sources: 2 conversations)"]
+    [fact] = memory.facts()
+    assert (fact.source_count, fact.line) == (3, "[identity] User sails (sources: 2 conversations)")
+    memory.remember("User rows", category="interest")
+    assert memory.facts("rows")[0].line == "[interest] User rows (remembered)"
+
+
 def contradictions(memory: Memory) -> list[set[str]]:
     return [{found.first.text, found.second.text} for found in memory.conflicts()]
 

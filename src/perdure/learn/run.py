@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from perdure.buggify import point
 from perdure.clock import format_time
 from perdure.embed.port import Generation, passage_vectors, whole_vector
-from perdure.episodes.lookup import messages_of_episode
+from perdure.episodes.lookup import conversation_count, messages_of_episode
 from perdure.episodes.metadata import CONSOLIDATED_AT
 from perdure.errors import EmbedderUnavailable, InvalidInput
 from perdure.ids import LEARNED, LEARNED_SESSION, content_hash, parse_reference
@@ -226,7 +226,10 @@ def apply_actions(
     past = [id for _, *both in changes.decided for id in both if id and id not in now]
     with services.store.read(task.namespace) as reader:
         now |= {record.id: record for id in past for record in reader.find(parse_reference(id))}
-    decided = tuple(FactChange(action, now[id], now[old] if old else None) for action, id, old in changes.decided)
+        decided = tuple(
+            FactChange(action, now[id], now[old] if old else None, conversation_count(reader, now[id]))
+            for action, id, old in changes.decided
+        )
     counts = Counter(change.action for change in decided)
     return Consolidation(
         episodes=len(task.episodes), learned=counts["new"], reinforced=counts["reinforce"], updated=counts["update"],
