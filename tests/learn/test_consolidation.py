@@ -256,6 +256,31 @@ def test_the_sources_of_a_fact_are_the_conversations_that_say_so(memory: Memory,
     assert memory.facts("rows")[0].line == "[interest] User rows (remembered)"
 
 
+def test_what_another_process_leaves_of_a_run_does_not_wait(
+    memory: Memory, path: Path, clock: HandClock, server: FaultServer
+):
+    """While a model thinks about three episodes, somebody else consolidates the first of them."""
+    episodes(memory, clock, 3)
+    memory.work()
+    asked: list[str] = []
+
+    def answer(question: str) -> dict[str, Any]:
+        asked.append(question)
+        if len(asked) == 1:
+            task = memory.open_consolidation("talk", limit=1)
+            assert task is not None
+            memory.finish_consolidation(task.token, [action("new", "User sails")])
+        return {"facts": [action("new", "User rows")]}
+
+    answers(server, answer)
+    clock.forward(minutes=90)
+    with open_memory(path, clock) as listening:
+        done = listening.work()
+    assert (done.episodes_consolidated, len(asked), done.notes) == (2, 2, ())
+    assert memory.open_consolidation() is None
+    assert texts(memory) == ["User sails", "User rows"]
+
+
 def contradictions(memory: Memory) -> list[set[str]]:
     return [{found.first.text, found.second.text} for found in memory.conflicts()]
 

@@ -397,6 +397,20 @@ def test_what_a_person_accepts_of_a_chat_of_low_trust_ends_the_other_and_holds(m
     assert known(memory) == {"User lives in Rome"}
 
 
+def test_a_guideline_is_trusted_no_more_than_who_wrote_the_message(memory: Memory):
+    """Whoever holds a model's token may write a message with the role `user`."""
+    chat(memory, "a", "Please always answer in English.")
+    chat(memory.writing_as(writer="model"), "b", "I live in Oslo.", "Please never ask me for a password.")
+    memory.work()
+    memory.consolidate()
+    trust = {fact.record.text: fact.record.trust for fact in memory.facts()}
+    assert trust == {
+        "Assistant should always answer in English": "normal",
+        "Assistant should never ask user for a password": "low",
+        "User lives in Oslo": "normal",
+    }
+
+
 def test_in_whichever_order_chats_become_known_low_trust_ends_nothing_of_another_chat(memory: Memory):
     """Ulm was said by both; only the imported chat said it after Bonn."""
     chat(memory, "chat-1", "I live in Ulm.", day=10)
