@@ -132,7 +132,7 @@ def plan_actions(
             own = {
                 "content_hash": content_hash(cast("Any", fields)["text"]), "source": LEARNED, "evidence": one.evidence,
                 "conversation_id": evidence[0].record.conversation_id, "session_id": LEARNED_SESSION,
-                "trust": "low" if low else "normal", "valid_at": one.at,
+                "trust": "low" if low else "normal", "valid_at": one.at if action.valid_at else min(one.at, at),
                 "confidence": action.confidence,
             }  # fmt: skip
             record = plan_write(None, task.namespace, cast("Any", {**fields, **own}), at).record
