@@ -105,16 +105,12 @@ def test_sources_are_the_episodes_that_say_so(server: RunningServer):
 
 
 def test_no_route_writes_a_fact(server: RunningServer):
-    """S2 api no write: messages come in, facts do not."""
+    """S2 api no write: messages come in, facts do not. What a model stores is a memory, and cannot be called learned."""
     writing = [row.path for row in CONVERSATION_API.rows if row.scopes != ("read",)]
     assert writing == ["/api/v0/add_message"]
     for field in ("fact", "category", "semantic"):
         body = {"conversation_id": CONVERSATION, "message": {"role": "user", "content": "x", field: "identity"}}
         assert server("POST", "/api/v0/add_message", body).status == 422
-
-
-def test_what_a_model_stores_beside_the_conversation_is_no_fact_of_it(server: RunningServer):
-    """S2 api no write: a memory of a model's is found as a memory, and it cannot call itself learned."""
     body = {"text": "User lives in Timbuktu", "category": "identity", "conversation_id": CONVERSATION}
     as_model = {"Perdure-Writer": "model"}
     assert server("POST", "/v1/memories", body, headers=as_model).status == 201
