@@ -105,7 +105,7 @@ def test_sources_are_the_episodes_that_say_so(server: RunningServer):
 
 
 def test_no_route_writes_a_fact(server: RunningServer):
-    """S2 api no write: messages come in, facts do not. What a model stores is a memory, and cannot be called learned."""
+    """S2 api no write: messages come in, facts do not. What a model stores is a memory, and never called learned."""
     writing = [row.path for row in CONVERSATION_API.rows if row.scopes != ("read",)]
     assert writing == ["/api/v0/add_message"]
     for field in ("fact", "category", "semantic"):
