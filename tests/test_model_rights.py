@@ -75,7 +75,14 @@ WRITES: dict[str, Callable[[Memory, dict[str, Any]], object]] = {
 
 @pytest.mark.parametrize("way", WRITES)
 @pytest.mark.parametrize(
-    ("field", "value"), [("trust", "high"), ("source", "manual"), ("source", "Manual"), ("source", "manual\u200b")]
+    ("field", "value"),
+    [
+        ("trust", "high"),
+        ("source", "manual"),
+        ("source", "Manual"),
+        ("source", "manual\u200b"),
+        ("source", "Consolidation"),
+    ],
 )
 def test_a_model_says_neither_that_it_is_trusted_nor_that_a_person_wrote_it(
     memory: Memory, model: Memory, way: str, field: str, value: str

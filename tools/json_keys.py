@@ -86,6 +86,7 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Proposals": {
         "facts": ("array of objects", "what is known, best or newest first"),
         "source_count": ("number", "how many episodes say so"),
+        "conversation_count": ("number", "in how many conversations it was said"),
         "earlier": ("array of objects", "the facts that it took the place of, newest first"),
         "proposals": ("array of objects", "what waits for a person, newest first"),
         "proposal": ("number", "the proposal that was answered"),

@@ -25,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reached, corpus = True, None
     corrections.report(local_embedder())
     chats.report(local_embedder())
+    duplicates.report_own()
     if options.sts or options.sick:
         embedder = Remembering(local_embedder(), options.cache)
         reached = duplicates.report(duplicates.load(options.sts, options.sick), embedder) and reached

@@ -4,11 +4,13 @@ STS-B: every pair has a score from 0 to 5; 4.5 and more is taken for the same. S
 contradiction or neutral; an entailment is taken for the same, although it often holds in one direction alone.
 
 The rules of the guard were made with every other line of the two training parts in view (`train, seen`); of the other
-lines the kinds of errors were looked at, once. The parts for development and trial were measured and nothing else.
+lines what the guard got wrong was looked at twice. The parts for development and trial were measured and nothing else.
 """
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +27,11 @@ ORIGIN: Final = {
     "sick": "SICK: the folder with SICK_train.txt and SICK_trial.txt of SICK 2014 (CC BY-NC-SA 3.0)",
 }
 # Of the contradictions; of what is taken for the same; and of the recall that a cosine of .90 alone has.
-MOST_MERGED: Final = 0.01
-LEAST_KEPT: Final = 0.9
+MOST_MERGED: Final = 0.005
+LEAST_KEPT: Final = 0.92
+_OWN: Final = Path(__file__).parent / "sets" / "duplicates.json"
+# As near as two texts come that are not equal: what a vector would take for the same.
+_NEAR: Final = 0.99
 _SAME_SCORE: Final = 4.5
 _ALIKE_SCORE: Final = 4.0
 _WIDER: Final = 0.8
@@ -127,7 +132,7 @@ def report(parts: Sequence[Part], embedder: Embedder) -> bool:
         print(f"{part.name:18} {len(part.pairs):5}  {_line(part, before)}  {_line(part, after)}  {kept:.3f}  {loosely}")
         if not part.seen:
             reached &= kept >= LEAST_KEPT and max(after.merged, after.contradicting) <= MOST_MERGED
-    goal = f"merged and among at most {MOST_MERGED:.0%}, kept at least {LEAST_KEPT:.0%}"
+    goal = f"merged and among at most {MOST_MERGED:.1%}, kept at least {LEAST_KEPT:.0%}"
     print(f"\ngoal, on all but what is called seen: {goal}: ", end="")
     print("reached" if reached else "missed")
     _report_conflicts(parts, verdicts)
@@ -177,6 +182,18 @@ def _report_duplicates(parts: Sequence[Part], embedder: Embedder) -> None:
         after = _shares(part, taken, _is_same)
         print(f"{part.name}: duplicates from .95 on {before.taken}, {before.precision:.3f} right", end="; ")
         print(f"guarded {after.taken}, {after.precision:.3f} right, {after.contradicting:.1%} contradict")
+
+
+def report_own() -> None:
+    """Sixty pairs of our own: what the words say of them, whatever their vectors are."""
+    pairs = json.loads(_OWN.read_text("utf-8"))["duplicates"]
+    taken = Counter(
+        pair["label"] for pair in pairs if merge_verdict(pair["first"], pair["second"], _NEAR).verdict is Verdict.SAME
+    )
+    labels = Counter(pair["label"] for pair in pairs)
+    print("\nSixty pairs of our own (bench/learn/sets/README.md), by their words alone: ", end="")
+    print(f"of {labels['same']} that say the same {taken['same']} are taken for the same, ", end="")
+    print(f"of {labels['contrary']} that cannot both be true {taken['contrary']}\n")
 
 
 def pair_cosines(pairs: Sequence[Pair], embedder: Embedder) -> list[float]:

@@ -243,7 +243,49 @@ def test_what_is_ended_after_all_is_no_conflict(memory: Memory, clock: HandClock
     assert memory.review("conflict") == []
 
 
-def test_one_answer_about_one_fact_counts(memory: Memory, clock: HandClock):
+def test_the_sources_of_a_fact_are_the_conversations_that_say_so(memory: Memory, clock: HandClock):
+    teach(memory, clock, action("new", "User sails"))
+    teach(memory, clock, action("new", "User sails"))
+    [fact] = memory.facts()
+    assert (fact.source_count, fact.line) == (2, "[identity] User sails (sources: 1 conversation)")
+    done = teach(memory, clock, action("new", "User sails"), conversation="another")
+    assert [change.line for change in done.changes] == ["[identity] User sails (sources: 2 conversations)"]
+    [fact] = memory.facts()
+    assert (fact.source_count, fact.line) == (3, "[identity] User sails (sources: 2 conversations)")
+    memory.remember("User rows", category="interest")
+    assert memory.facts("rows")[0].line == "[interest] User rows (remembered)"
+
+
+def test_what_another_process_leaves_of_a_run_does_not_wait(
+    memory: Memory, path: Path, clock: HandClock, server: FaultServer
+):
+    """While a model thinks about three episodes, somebody else consolidates the first of them."""
+    episodes(memory, clock, 3)
+    memory.work()
+    asked: list[str] = []
+
+    def answer(question: str) -> dict[str, Any]:
+        asked.append(question)
+        if len(asked) == 1:
+            task = memory.open_consolidation("talk", limit=1)
+            assert task is not None
+            memory.finish_consolidation(task.token, [action("new", "User sails")])
+        return {"facts": [action("new", "User rows")]}
+
+    answers(server, answer)
+    clock.forward(minutes=90)
+    with open_memory(path, clock) as listening:
+        done = listening.work()
+    assert (done.episodes_consolidated, len(asked), done.notes) == (2, 2, ())
+    assert memory.open_consolidation() is None
+    assert texts(memory) == ["User sails", "User rows"]
+
+
+def contradictions(memory: Memory) -> list[set[str]]:
+    return [{found.first.text, found.second.text} for found in memory.conflicts()]
+
+
+def test_an_answer_with_two_new_values_for_one_fact_is_a_conflict_of_these_two(memory: Memory, clock: HandClock):
     teach(memory, clock, action("new", "User lives in Osaka"))
     number = facts(memory)[0].number
     done = teach(
@@ -251,10 +293,40 @@ def test_one_answer_about_one_fact_counts(memory: Memory, clock: HandClock):
         action("update", "User lives in Tokyo", existing=number),
         action("invalidate", existing=number),
         action("update", "User lives in Rome", existing=number),
+        action("update", "user lives in rome", existing=number),
+        action("update", "User lives in Lima", existing=number),
     )  # fmt: skip
-    assert (done.updated, done.invalidated, done.learned) == (1, 0, 1)
+    assert (done.updated, done.invalidated, done.learned, done.proposed) == (1, 0, 1, 1)
     assert texts(memory) == ["User lives in Tokyo", "User lives in Rome"]
-    assert len(done.notes) == 2
+    assert contradictions(memory) == [{"User lives in Tokyo", "User lives in Rome"}]
+    assert len(done.notes) == 1
+
+
+def test_an_answer_that_reinforces_ends_and_updates_one_fact_ends_nothing_and_a_person_is_asked(
+    memory: Memory, clock: HandClock
+):
+    teach(memory, clock, action("new", "User lives in Osaka"))
+    number = facts(memory)[0].number
+    done = teach(
+        memory, clock,
+        action("reinforce", existing=number),
+        action("invalidate", existing=number),
+        action("update", "User lives in Tokyo", existing=number),
+        action("update", "User lives in Rome", existing=number),
+    )  # fmt: skip
+    assert (done.reinforced, done.updated, done.invalidated, done.learned) == (1, 0, 0, 1)
+    assert texts(memory) == ["User lives in Osaka", "User lives in Tokyo"]
+    assert contradictions(memory) == [{"User lives in Osaka", "User lives in Tokyo"}]
+
+
+def test_a_fact_that_an_answer_both_reinforces_and_ends_stays_as_it_is(memory: Memory, clock: HandClock):
+    teach(memory, clock, action("new", "User lives in Osaka"))
+    [before] = facts(memory)
+    done = teach(
+        memory, clock, action("reinforce", existing=before.number), action("invalidate", existing=before.number)
+    )
+    assert facts(memory) == [before]
+    assert any("holds and that it ended" in note for note in done.notes)
 
 
 def test_what_was_taken_back_is_not_consolidated_again_by_itself(

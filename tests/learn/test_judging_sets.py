@@ -18,6 +18,7 @@ def read(name: str) -> list[dict[str, Any]]:
 
 
 CHATS, PAIRS, CASES = read("chats"), read("pairs"), read("forgetting")
+DUPLICATES = read("duplicates")
 BY_NAME = {chat["name"]: chat for chat in CHATS}
 
 
@@ -81,6 +82,11 @@ def test_the_pairs_are_as_many_and_as_mixed_as_the_page_says() -> None:
     assert all(datetime.fromisoformat(pair["date_a"]) < datetime.fromisoformat(pair["date_b"]) for pair in PAIRS)
 
 
+def test_the_duplicates_are_as_many_and_as_mixed_as_the_page_says() -> None:
+    assert Counter(pair["label"] for pair in DUPLICATES) == {"same": 30, "contrary": 30}
+    assert all(pair.keys() == {"first", "second", "label", "why"} for pair in DUPLICATES)
+
+
 def test_the_forgetting_cases_are_as_many_and_as_mixed_as_the_page_says() -> None:
     assert Counter(case["language"] for case in CASES) == {"en": 98, "zh": 20, "ja": 20, "de": 7, "es": 5}
     assert {case["verb"] for case in CASES} == {"forget", "erase", "update", "chat"}
@@ -108,6 +114,7 @@ def test_no_text_occurs_twice() -> None:
     texts = [
         *(said["text"] for said in every("messages")),
         *(text for pair in PAIRS for text in (pair["a"], pair["b"])),
+        *(text for pair in DUPLICATES for text in (pair["first"], pair["second"])),
         *(memory["text"] for case in CASES for memory in case["memories"]),
         *(case["instruction"] for case in CASES),
     ]

@@ -49,6 +49,13 @@ CONTRADICTIONS = [
     ("Alice lives in Osaka", "Alice lives in Tokyo"),
     ("The release is on 2026-03-14", "The release is on 2026-03-15"),
     ("Carol likes cilantro", "Carol hates cilantro"),
+    ("The cleanup job runs every day", "The cleanup job runs every other day"),
+    ("My aunt owes me 50 euros", "I owe my aunt 50 euros"),
+    ("The remote is under the sofa", "The remote is on the sofa"),
+    ("The list has at least ten names", "The list has at most ten names"),
+    ("The shop is open until noon", "The shop is open from noon"),
+    ("Clean the pan before you cook", "Clean the pan after you cook"),
+    ("She called him at work", "He called her at work"),
 ]
 
 

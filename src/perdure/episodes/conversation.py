@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -57,7 +58,7 @@ class Conversation:
             self._services, self.id, role=role, content=content, at=said, speaker=speaker, session_id=session_id,
             idempotency_key=idempotency_key,
         )  # fmt: skip
-        return add_message(self._services, self._namespace, message)
+        return add_message(self._services, self._namespace, replace(message, is_live=at is None))
 
     def add_messages(self, messages: Iterable[Mapping[str, Any]]) -> Imported:
         """Store several messages in their order, all or none, as one batch. Each is a mapping with `role`, `content`
@@ -74,7 +75,8 @@ class Conversation:
                     raise InvalidInput(f"A message has no {shown(unknown)}.", remedy=f"It has {', '.join(_FIELDS)}.")
                 given = {name: value for name, value in message.items() if value is not None}
                 given = {"role": None, "content": None, **given}
-                checked.append(check_message(self._services, self.id, **given))
+                told = check_message(self._services, self.id, **given)
+                checked.append(replace(told, is_live="at" not in given))
             except PerdureError as error:
                 raise InvalidInput(f"Message {place}: {error.sentence}", remedy=error.cli_remedy) from error
         return add_messages(self._services, self._namespace, checked)

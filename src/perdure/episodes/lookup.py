@@ -8,7 +8,7 @@ from typing import Final
 
 from perdure.episodes.keys import numbers_by_position, position_of, prefix_of
 from perdure.episodes.metadata import CONSOLIDATED_AT, FIRST_MESSAGE
-from perdure.ids import EPISODE, MESSAGE
+from perdure.ids import EPISODE, MESSAGE, parse_reference
 from perdure.model import Record
 from perdure.store.port import Reader
 
@@ -46,6 +46,14 @@ def messages_of_episode(reader: Reader, episode: Record) -> list[Record]:
     chosen = [number for _, number in takewhile(lambda each: each[0] <= last, numbers)]
     made_of = set(episode.evidence)
     return [message for message in _active(reader, chosen) if message.id in made_of]
+
+
+def conversation_count(reader: Reader, fact: Record) -> int:
+    """How many conversations a fact is known from, by the episodes that say so. One whose episode is gone is still the
+    one in which it was first said.
+    """
+    found = {episode.conversation_id for id in fact.evidence for episode in reader.find(parse_reference(id))}
+    return len(found) or (1 if fact.evidence else 0)
 
 
 def _active(reader: Reader, numbers: Sequence[int]) -> Iterator[Record]:

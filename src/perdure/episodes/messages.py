@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from perdure.clock import format_time, parse_iso_time
 from perdure.episodes.keys import conversations_with, key_of, next_position, position_of, prefix_of
+from perdure.episodes.metadata import SAID_AFTER
 from perdure.ids import MESSAGE
 from perdure.lifecycle.write import (
     Plan,
@@ -28,8 +30,8 @@ from perdure.lifecycle.write import (
     require_no_secret,
 )
 from perdure.maintenance_results import Imported
-from perdure.model import SPEAKER, Record, Remembered, replace_record
-from perdure.store.port import LogFilter, Writer
+from perdure.model import SPEAKER, Filter, Record, Remembered, replace_record
+from perdure.store.port import LogFilter, Reader, Writer
 from perdure.text.entry import entry_of
 from perdure.validation import check_single_line
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 ROLE: Final = "role"
 SOURCE: Final = "conversation"
 _ALL: Final = 1 << 40
+_MOMENT: Final = timedelta(microseconds=1)
 _MORE: Final = 4
 
 
@@ -50,6 +53,8 @@ class NewMessage:
     conversation: str
     request: WriteRequest
     notes: tuple[str, ...] = ()
+    is_live: bool = False
+    """Whether it is said now, so that it comes after everything that was said before, whatever the clock says."""
 
 
 class PlannedMessage(NamedTuple):
@@ -96,6 +101,7 @@ def add_message(services: Services, namespace: str, message: NewMessage) -> Reme
             return repeated
         position = next_position(writer, message.conversation)
         plan = at_position(plan, message.conversation, position)
+        plan = after_what_was_said(plan, latest_said(writer), batch.at) if message.is_live else plan
         result = apply_plan(services, writer, plan, batch, entry, idempotency_key=request.idempotency_key)
     prepared = prepare(services, plan)
     if prepared.vector is not None and prepared.generation is not None:
@@ -109,6 +115,26 @@ def add_message(services: Services, namespace: str, message: NewMessage) -> Reme
 def at_position(plan: Plan, conversation: str, position: int) -> Plan:
     """Nothing of such a key is indexed, so what was prepared without it is good."""
     return replace(plan, record=replace_record(plan.record, key=key_of(MESSAGE, conversation, position)))
+
+
+def latest_said(reader: Reader) -> datetime | None:
+    """When the message that was stored last was stored, by a clock that never goes back."""
+    newest = reader.page(Filter(key_type=MESSAGE), after=None, limit=1, newest=True)
+    return max((said_after(message) or message.created_at for message in newest), default=None)
+
+
+def after_what_was_said(plan: Plan, latest: datetime | None, now: datetime) -> Plan:
+    """Where the clock went back, a message notes after what it was said."""
+    if latest is None or latest <= now:
+        return plan
+    metadata = {**plan.record.metadata, SAID_AFTER: format_time(latest + _MOMENT)}
+    return replace(plan, record=replace_record(plan.record, metadata=metadata))
+
+
+def said_after(message: Record) -> datetime | None:
+    """The time that a message has among the others, where the clock went back before it was stored."""
+    noted = message.metadata.get(SAID_AFTER)
+    return parse_iso_time(noted, until=False) if isinstance(noted, str) else None
 
 
 def earlier_answer(writer: Writer, message: NewMessage) -> Remembered | None:
@@ -153,10 +179,14 @@ def append(
     """Store messages inside a transaction, each behind the last one of its conversation; what was evicted for them."""
     positions: dict[str, int] = {}
     stored: list[Record] = []
+    latest = latest_said(writer) if any(one.message.is_live for one in messages) else None
     for message, plan, entry in messages:
         name, key = message.conversation, message.request.idempotency_key
         positions[name] = positions[name] + 1 if name in positions else next_position(writer, name)
         placed = at_position(plan, name, positions[name])
+        if message.is_live:
+            placed = after_what_was_said(placed, latest, batch.at)
+            latest = said_after(placed.record) or latest
         stored.append(apply_plan(services, writer, placed, batch, entry, idempotency_key=key, room=False).record)
     return make_room(services, writer, batch, stored) if stored else ()
 

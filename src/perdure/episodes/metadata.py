@@ -13,3 +13,5 @@ STABILITY: Final = "stability"
 DIFFICULTY: Final = "difficulty"
 REVIEWED_AT: Final = "reviewed_at"
 CONSOLIDATED_AT: Final = "consolidated_at"
+# Of a message: after what it was said, where the clock went back.
+SAID_AFTER: Final = "said_after"

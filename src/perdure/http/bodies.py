@@ -390,8 +390,8 @@ class AddMessage(Body):
 
 
 class ContextPreRetrieve(Body):
-    """What is known that matters for a question. `query_embedding` is understood and not needed: Perdure embeds the
-    question with the model whose vectors it searches.
+    """What is known that matters for a question. `query_embedding` must be left out, or null: Perdure embeds the
+    question with the model whose vectors it searches, and cannot tell which model made another vector.
     """
 
     model_config = ConfigDict(

@@ -16,6 +16,7 @@ from perdure.errors import InvalidInput, NotFound
 from perdure.http.bodies import AddMessage, ContextPreRetrieve, RetrieveMemory
 from perdure.http.memories import Key
 from perdure.http.routing import Asking, Caller, Routes, header_text, json_response
+from perdure.ids import BY_HAND, LEARNED
 from perdure.learn.render import facts_markdown
 from perdure.memory import Memory
 from perdure.model import FACT_CATEGORIES, Hit, Record, Remembered
@@ -78,11 +79,17 @@ def context_pre_retrieve(caller: Asking, body: ContextPreRetrieve) -> Response:
 
 
 def _facts(caller: Caller, body: ContextPreRetrieve) -> Sequence[Hit]:
+    """What was learned, and what a person told. What a model stored as a memory is no fact here (S2)."""
     if not body.query.strip():
         raise InvalidInput("query is empty.", remedy="Ask in words.")
+    if body.query_embedding is not None:
+        raise InvalidInput(
+            f"query_embedding is not taken: nothing says which model made its {len(body.query_embedding)} numbers.",
+            remedy="Leave query_embedding out; the question is embedded with the model of the stored vectors.",
+        )
     found = caller.memory.recall(
         body.query, recipe="facts", limit=body.semantic_limit, conversation_id=body.conversation_id,
-        category=body.category or FACT_CATEGORIES, include_constitutional=False,
+        category=body.category or FACT_CATEGORIES, source=(LEARNED, BY_HAND), include_constitutional=False,
     )  # fmt: skip
     return found.hits
 

@@ -1,7 +1,8 @@
 """What is done about facts: one contract for everybody who consolidates, be it a model, the agent itself or rules.
 
 An answer is never trusted. It names facts by the numbers under which they were shown; any other number means a new
-fact. Each fact is the target of one action at most, and nothing can be deleted.
+fact, or nothing where a fact should end. Where it says several things about one fact that exclude each other, a person
+is asked; and nothing can be deleted.
 """
 
 from __future__ import annotations
@@ -61,8 +62,9 @@ SCHEMA: Final[Schema] = {
 
 @dataclass(frozen=True, slots=True)
 class FactAction:
-    """`existing` is the number of the fact that the action is about. `evidence` are the numbers of the episodes that
-    say so; none means all of the run. `valid_at` is since when it is true; None: since the end of the newest of them.
+    """`existing` is the number of the fact that the action is about; what is new may be `against` one. `evidence` are
+    the numbers of the episodes that say so; none means all of the run. `valid_at` is since when it is true; None: since
+    the end of the newest of them.
     """
 
     action: Action
@@ -73,6 +75,7 @@ class FactAction:
     valid_at: datetime | None = None
     confidence: float = LEARNED_CONFIDENCE
     evidence: tuple[int, ...] = ()
+    against: int | None = None
     metadata: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
 
 
@@ -92,34 +95,46 @@ def parse_actions(answer: Mapping[str, Json]) -> list[FactAction]:
 
 def check_actions(actions: Iterable[FactAction], known: Collection[int]) -> tuple[list[FactAction], list[str]]:
     """The actions that can be carried out, whoever gave them, and what a person should hear of the others. `known` are
-    the numbers of the facts that were shown: what names no such fact is new. Of several actions about one fact the
-    first counts, and what another one would make of it is new.
+    the numbers of the facts that were shown: what names no such fact is new, and ends nothing.
     """
-    checked: list[FactAction] = []
     notes: list[str] = []
-    told: set[int] = set()
+    news: list[FactAction] = []
+    about: dict[int, list[FactAction]] = {}
     for one in actions:
-        action = one
-        if one.action == "new":
-            action = replace(one, existing=None)
-        elif one.existing not in known:
-            notes.append(f"{one.action.capitalize()} names no fact that was shown, so it counts as new.")
-            action = replace(one, action="new", existing=None)
-        elif one.existing in told:
-            notes.append(f"Another action about fact #{one.existing} comes first, so {one.action} does not count.")
-            if one.action != "update":
-                continue
-            action = replace(one, action="new", existing=None)
+        action = replace(one, existing=None) if one.action == "new" else one
+        if action.action == "invalidate" and action.existing not in known:
+            notes.append("Invalidate names no fact that was shown, so nothing ends.")
+            continue
+        if action.action != "new" and action.existing not in known:
+            notes.append(f"{action.action.capitalize()} names no fact that was shown, so it counts as new.")
+            action = replace(action, action="new", existing=None)
         if action.action in {"new", "update"}:
             try:
                 check_text(action.fact, "A fact")
             except InvalidInput as error:
                 notes.append(f"An action was left out: {error.sentence}")
                 continue
-        if action.existing is not None:
-            told.add(action.existing)
-        checked.append(action)
-    return checked, notes
+        # What is new comes last, in a group of its own: it is compared with what holds then.
+        group = news if action.existing is None else about.setdefault(action.existing, [])
+        group.append(action)
+    agreed = [one for number, told in about.items() for one in _agree(number, told, notes)]
+    return [*agreed, *news], notes
+
+
+def _agree(number: int, told: Sequence[FactAction], notes: list[str]) -> list[FactAction]:
+    """What counts of the actions about one fact. It cannot hold and end, and of two values it has one: what
+    excludes what comes first is new, and against it; of more than two values the first two count.
+    """
+    updates = list({one.fact.casefold(): one for one in reversed(told) if one.action == "update"}.values())[::-1]
+    holds = [one for one in told if one.action == "reinforce"]
+    ends = [one for one in told if one.action == "invalidate"]
+    if holds and ends and not updates:
+        notes.append(f"The answer says of fact #{number} that it holds and that it ended, so it stays as it is.")
+        return []
+    values = [*holds[:1], *updates] if updates else [*holds[:1], *ends[:1]]
+    if len(values) > 1:
+        notes.append(f"The answer says different things of fact #{number}; `perdure conflicts` shows them.")
+    return values[:1] + [replace(one, action="new", existing=None, against=number) for one in values[1:2]]
 
 
 def fact_number(value: Json) -> int | None:

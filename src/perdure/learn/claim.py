@@ -24,6 +24,9 @@ _LONG_FORMS: Final = {
     "wo": "will", "ca": "can", "n't": " not", "nnot": "n not", "'m": " am", "'re": " are", "'ve": " have",
     "'ll": " will",
 }  # fmt: skip
+_NO_MORE: Final = re.compile(
+    r"\b(?:no|not) (?:(more|greater|larger|later|longer)|(?:less|fewer|earlier)) than\b", re.IGNORECASE
+)
 _DATE: Final = re.compile(
     r"\b([12][0-9]{3})-(0[1-9]|1[0-2])(?:-(0[1-9]|[12][0-9]|3[01]))?(?:[T ](?=[0-9])|\b)", re.ASCII
 )
@@ -49,12 +52,16 @@ _SHORTEST_HEADLINE: Final = 4
 # Titles and the forms of companies are no names.
 _TITLES: Final = frozenset("capt co corp dr gen gmbh inc llc ltd mr mrs ms plc rev st".split())
 _NO_NAMES: Final = ("any", "every", "no", "one", "some")
+_INDEFINITE: Final = frozenset(
+    "a an eight five four many nine one seven several six some somebody someone ten three two".split()
+)
 _SINGULAR: Final = frozenset("can could did does had has is said says was will would".split())
 
 
 class Claim(NamedTuple):
     """Its words as they are `spelled`, in lower case, and their stems, in order. `names` are stems. `subject` is the
-    first word where that may be a name: every sentence begins with a capital letter.
+    first word where that may be a name: every sentence begins with a capital letter. `is_indefinite`: it begins as
+    `A man` does, and may be about another one than the next text that begins so.
     """
 
     spelled: list[str]
@@ -66,6 +73,7 @@ class Claim(NamedTuple):
     subject: str
     is_question: bool
     is_headline: bool
+    is_indefinite: bool
 
     def spell(self, *stems: str) -> tuple[str, ...]:
         """The words that have these stems, in order."""
@@ -104,7 +112,14 @@ def read_claim(text: str) -> Claim:
         words[0] if _is_name_of_somebody(spelled, words) else "",
         is_question=any(mark in text for mark in QUESTION_MARKS),
         is_headline=is_headline,
+        is_indefinite=_begins_indefinite(words),
     )
+
+
+def _begins_indefinite(words: list[str]) -> bool:
+    if words[:1] == ["there"]:
+        words = words[2:]
+    return bool(words) and (words[0] in _INDEFINITE or words[0].isdigit())
 
 
 def spell_out(text: str) -> str:
@@ -115,6 +130,8 @@ def spell_out(text: str) -> str:
         text = text.replace("’", "'").replace("−", "-")  # noqa: RUF001 - as they are written
     if "'" in text or "annot" in text:
         text = _CONTRACTED.sub(lambda short: _LONG_FORMS.get(short[0].lower(), ""), text)
+    if " than" in text:
+        text = _NO_MORE.sub(lambda bound: "at most" if bound[1] else "at least", text)
     if "." in text:
         text = _DOTTED.sub(lambda dotted: dotted[0].replace(".", "") + " ", text)
     if any(map(str.isdigit, text)):

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 # A model whose answers cannot be used so often in a row is not asked again in this call.
 _MOST_INVALID: Final = 3
+# How often what another process left of a run is looked at again.
+_MOST_ATTEMPTS: Final = 5
+_DISTURBED: Final = "Another process consolidates the same episodes, and some of them wait; run `perdure work` again."
 _NAME_A_MODEL: Final = "Name one in the setting `llm`, or throw away what is parked."
 
 
@@ -117,6 +120,8 @@ class Consolidator:
     invalid: int = 0
     parked: int = 0
     given_up: bool = False
+    was_disturbed: bool = False
+    """Whether somebody else consolidated some of the episodes of a run meanwhile, so that the others still wait."""
     facts: FactsRead = field(default_factory=FactsRead)
 
     def run(self, namespace: str, conversation: str, episodes: Sequence[Record], batch: WriteBatch) -> None:
@@ -131,6 +136,7 @@ class Consolidator:
             done = run_task(services, task, self.engine, batch, dry_run=self.dry_run, read_before=self.facts)
             self.done.append(done)
             self.invalid = 0
+            self.was_disturbed = self.was_disturbed or not (done.episodes or done.notes)
         except ModelOutputInvalid as error:
             self._unusable(task, error)
         except (ProviderUnavailable, SettingsInvalid) as error:
@@ -211,8 +217,22 @@ def work_on_consolidation(services: Services, limit: int | None, progress: Progr
     engine = engine_of(services)
     if engine is None:
         return Consolidation()
-    context = replace(services.context, surface="work", is_person=False)
     worker = Consolidator(services, engine)
+    most = MAX_NUMBER if limit is None else limit
+    for _ in range(_MOST_ATTEMPTS):
+        worker.was_disturbed = False
+        left = most - sum(done.episodes for done in worker.done)
+        run_all(worker, due_everywhere(services, engine), left, progress)
+        if worker.given_up or not worker.was_disturbed:
+            break
+    else:
+        worker.notes.append(_DISTURBED)
+    return worker.result()
+
+
+def due_everywhere(services: Services, engine: Engine) -> list[tuple[str, str, list[Record], WriteBatch]]:
+    """The episodes that are to be consolidated now, in the groups in which the engine takes them."""
+    context = replace(services.context, surface="work", is_person=False)
     due: list[tuple[str, str, list[Record], WriteBatch]] = []
     for namespace in services.store.namespaces():
         parked = [item for item in services.store.parked(namespace) if item.purpose == PURPOSE]
@@ -222,8 +242,7 @@ def work_on_consolidation(services: Services, limit: int | None, progress: Progr
             waiting = {name: episodes for name, episodes in found.items() if episodes}
             groups = together(services, engine, due_episodes(services, reader, waiting))
             due += [(namespace, name, episodes, context.batch()) for name, episodes in groups]
-    run_all(worker, due, MAX_NUMBER if limit is None else limit, progress)
-    return worker.result()
+    return due
 
 
 def together(

@@ -6,13 +6,14 @@ English alone: elsewhere a single word that was replaced is a doubt, because nob
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from enum import Enum
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from perdure.learn.claim import Claim
+from perdure.learn.roles import LOOSE, REPORTING, contrary_prepositions, order_differs, swapped_persons
 from perdure.text.english import Evidence, evidence_of_english
 from perdure.text.figures import numbers_in
 from perdure.text.negation import NEGATIONS
@@ -51,6 +52,7 @@ REASONS: Final = {
     "subject": "the subjects differ",
     "opposite": "these words exclude each other",
     "order": "the same words stand in another order, so that who does it to whom may differ",
+    "place": "these words say another place or time of the same thing",
     "certainty": "only one of them says it with this word",
     "tense": "only one of them is about the past",
     "sign": "the signs differ",
@@ -73,27 +75,29 @@ _MODALS: Final = {
     }.items()
     for word in words.split()
 }
-_BEFORE_TO: Final = {"used": "former"} | dict.fromkeys(
-    "aim aims hope hoped hopes hoping intend intends need needs plan planned planning plans wish wishes".split(),
-    "wanted",
-)
-_PAST: Final = frozenset(("was", "were"))
-_PRESENT: Final = frozenset(("am", "are", "is"))
-# What somebody said is told in the past whenever it is true.
-_REPORTING: Final = frozenset(("said", "say", "says", "told"))
-_BE: Final = frozenset(("am", "are", "be", "been", "being", "get", "gets", "got", "is", "was", "were"))
-# Words that stand anywhere without changing who does what.
-_LOOSE: Final = _REPORTING | frozenset(
+_BEFORE_TO: Final = {
+    word: kind
+    for kind, words in {
+        "former": "used",
+        "wanted": "hope hoped hopes hoping wish wishes",
+        "due": "had has have need needs",
+        "ahead": "aim aims intend intends plan planned planning plans",
+    }.items()
+    for word in words.split()
+}
+# Who stops for a rest has not stopped resting.
+_AFTER_AN_END: Final = frozenset("as at by for in on over".split())
+# Words that deny without saying no, as in `declined to give details`.
+_DENYING: Final = frozenset(
     """
-    a also an and be been being did do does had has have her his it its just my or our some that the their there which
-    who whom whose your
+    absent acquit acquits acquitted avoid avoided avoids ban banned bans decline declined declines forbid forbidden
+    forbids missing prevent prevented prevents prohibit prohibited prohibits unable
     """.split()
 )
-# So many words in reverse, as in `Ann called Bob` and `Bob called Ann`, are no phrase that moved; but where most of a
-# long sentence moved, it was told in another way.
-_REVERSED: Final = 3
-_MOST_MOVED: Final = 1 / 3
-_FEW_MOVED: Final = 3
+_NEAR: Final = 4
+_RHYTHMS: Final = {"other": "second"} | {word: word for word in "second third fourth fifth sixth".split()}
+_PAST: Final = frozenset(("was", "were"))
+_PRESENT: Final = frozenset(("am", "are", "is"))
 _YEARS: Final = frozenset(map(str, range(1900, 2100)))
 _OF_A_PEOPLE: Final = ("an", "ean", "ese", "i", "ian", "ish", "n", "ni", "s")
 _SHORTEST_PLACE: Final = 3
@@ -104,19 +108,11 @@ _INITIALS: Final = range(2, 7)
 def differences(first: Claim, second: Claim) -> list[Difference]:
     only_first, only_second = first.counts - second.counts, second.counts - first.counts
     return [
-        *compare_denials(first, second),
+        *compare_denials_and_opposites(first, second, only_first, only_second),
         *compare_numbers(first, second),
         *compare_names(first, second, only_first, only_second),
-        *(
-            Difference(
-                "date" if pair.when else "opposite",
-                first.spell(pair.first),
-                second.spell(pair.second),
-                Weight.CONTRARY,
-            )
-            for pair in opposites(only_first, only_second)
-        ),
-        *compare_order(first, second),
+        *compare_roles(first, second),
+        *compare_rhythm(first, second),
         *compare_certainty(first, second),
         *compare_other_words(first, second, only_first, only_second),
     ]
@@ -135,36 +131,71 @@ def shared_words(first: Claim, second: Claim) -> float:
     return 2 * (counts[0] & counts[1]).total() / ((counts[0] + counts[1]).total() or 1)
 
 
-def compare_denials(first: Claim, second: Claim) -> Iterator[Difference]:
+def compare_denials_and_opposites(
+    first: Claim, second: Claim, only_first: Counter[str], only_second: Counter[str]
+) -> list[Difference]:
+    """Who denies the opposite says the same, or nothing against it: `not open` and `closed`, `no guitar` and `a flute`.
+    Of two things that are not named each may be something else: `a man` and `a woman`.
+    """
+    denials = list(compare_denials(first, second, only_first, only_second))
+    is_one = not (first.is_indefinite and second.is_indefinite)
+    excluding = [
+        Difference(
+            "date" if pair.when else "opposite",
+            first.spell(pair.first),
+            second.spell(pair.second),
+            Weight.CONTRARY if is_one else Weight.DOUBT,
+        )
+        for pair in opposites(only_first, only_second)
+    ]
+    told = {word for one in excluding for word in (*one.first, *one.second)}
+    if any(one.kind == "negation" for one in denials) and told and told.isdisjoint(NEGATIONS):
+        return [one._replace(weight=Weight.DOUBT) for one in (*denials, *excluding)]
+    return [*denials, *excluding]
+
+
+def compare_denials(
+    first: Claim, second: Claim, only_first: Counter[str], only_second: Counter[str]
+) -> Iterator[Difference]:
     denials = (
         tuple(word for word in first.words if word in NEGATIONS),
         tuple(word for word in second.words if word in NEGATIONS),
     )
-    if len(denials[0]) != len(denials[1]):
+    implied = _implied_denials(first, only_first), _implied_denials(second, only_second)
+    if len(denials[0]) != len(denials[1]) and len(denials[0]) + implied[0] != len(denials[1]) + implied[1]:
         yield Difference("negation", *denials, Weight.CONTRARY)
-    elif denials[0]:
-        denied = _denied(first), _denied(second)
-        moved = (denied[0] & second.counts.keys()) - denied[1], (denied[1] & first.counts.keys()) - denied[0]
+    elif denials[0] and denials[1]:
+        denied, near = (_denied(first, 1), _denied(second, 1)), (_denied(first, _NEAR), _denied(second, _NEAR))
+        moved = (denied[0] & second.counts.keys()) - near[1], (denied[1] & first.counts.keys()) - near[0]
         if all(denied) and any(moved):
             yield Difference("denied", first.spell(*moved[0]), second.spell(*moved[1]), Weight.DOUBT)
 
 
-def _denied(claim: Claim) -> set[str]:
-    """The first word that tells something after each denial."""
+def _implied_denials(claim: Claim, only: Counter[str]) -> int:
+    """How many words that the other text does not have deny without saying no."""
+    pairs = zip(claim.words, claim.stems, strict=True)
+    return sum(stem in only and (word in _DENYING or word.endswith("less")) for word, stem in pairs)
+
+
+def _denied(claim: Claim, reach: int) -> set[str]:
+    """The first words that tell something after each denial."""
     denied: set[str] = set()
-    waiting = False
+    left = 0
     for word, stem in zip(claim.words, claim.stems, strict=True):
         if word in NEGATIONS:
-            waiting = True
-        elif waiting and word not in STOPWORDS:
+            left = reach
+        elif left and word not in STOPWORDS:
             denied.add(stem)
-            waiting = False
+            left -= 1
     return denied
 
 
 def compare_numbers(first: Claim, second: Claim) -> Iterator[Difference]:
     """`one` alone may be an article."""
-    only = tuple(first.numbers - second.numbers), tuple(second.numbers - first.numbers)
+    only = (
+        tuple(number for number in first.numbers if number not in second.numbers),
+        tuple(number for number in second.numbers if number not in first.numbers),
+    )
     numbers = {*only[0], *only[1]} - {"1"}
     if numbers:
         is_date = all(":" in number or number in _YEARS for number in numbers)
@@ -195,18 +226,21 @@ def _other_names(claim: Claim, only: Counter[str], other: Claim) -> tuple[str, .
     if not names:
         return ()
     initials, others = _initials(claim), set(other.words)
-    spelled_out = {
-        word
-        for short in _in_capitals(other) & initials.keys()
-        for word in claim.words[initials[short] : initials[short] + len(short)]
-    } | (_in_capitals(claim) & _initials(other).keys())
+    spelled_out = {word for short in _in_capitals(other) & initials.keys() for word in initials[short]} | (
+        _in_capitals(claim) & _initials(other).keys()
+    )
     return tuple(name for name in names if name not in spelled_out and _forms(name).isdisjoint(others))
 
 
-def _initials(claim: Claim) -> dict[str, int]:
-    """What the first letters of neighbouring words make, such as IBM, and where it begins."""
-    letters = "".join(word[0] for word in claim.words)
-    return {letters[at : at + length]: at for length in _INITIALS for at in range(len(letters) - length, -1, -1)}
+def _initials(claim: Claim) -> dict[str, tuple[str, ...]]:
+    """What the first letters of neighbouring words make, such as IBM, and these words; `of` and the like may count."""
+    return {
+        "".join(word[0] for word in chosen): tuple(chosen)
+        for words in ([word for word in claim.words if word not in STOPWORDS], claim.words)
+        for length in _INITIALS
+        for at in range(len(words) - length, -1, -1)
+        for chosen in [words[at : at + length]]
+    }
 
 
 def _in_capitals(claim: Claim) -> set[str]:
@@ -241,61 +275,29 @@ def _around(claim: Claim, only: Counter[str], names: Collection[str]) -> set[tup
     return found
 
 
-def compare_order(first: Claim, second: Claim) -> Iterator[Difference]:
-    """The words that each has once, in the order of the second, by their places in the first."""
-    places = {
-        stem: place
-        for place, (word, stem) in enumerate(zip(first.words, first.stems, strict=True))
-        if word not in _LOOSE and first.counts[stem] == 1 == second.counts[stem]
-    }
-    order = [places[stem] for stem in second.stems if stem in places]
-    passive = _passive(first), _passive(second)
-    if (passive[0] is None) != (passive[1] is None):
-        # The order turns round with the voice: here it differs where it stays.
-        differs = _keeps_order(first, second, passive[0], places) or _keeps_order(second, first, passive[1], places)
-    elif _longest_rise([-place for place in order]) < _REVERSED:
-        differs = False
-    else:
-        differs = len(order) - _longest_rise(order) <= max(_FEW_MOVED, _MOST_MOVED * len(order))
-    if differs:
-        yield Difference("order", (), (), Weight.CONTRARY)
+def compare_rhythm(first: Claim, second: Claim) -> Iterator[Difference]:
+    """`every day` and `every other day`."""
+    rhythms = _rhythms(first), _rhythms(second)
+    if all(rhythms) and rhythms[0] != rhythms[1]:
+        yield Difference("date", *rhythms, Weight.CONTRARY)
 
 
-def _passive(claim: Claim) -> tuple[int, int] | None:
-    """Where the verb and `by` stand in `was called by Ann`."""
-    verb, words = None, claim.words
-    for at, word in enumerate(words):
-        if word == "by" and at and (verb or words[at - 1].endswith(("ed", "en", "wn"))):
-            return verb or at - 1, at
-        if word in _BE:
-            after = at + 1
-            while after < len(words) - 1 and words[after].endswith("ly"):
-                after += 1
-            if after < len(words) and (word == "being" or not words[after].endswith("ing")):
-                verb = after
-    return None
+def _rhythms(claim: Claim) -> tuple[str, ...]:
+    return tuple(
+        f"every {_RHYTHMS[following]}" if following in _RHYTHMS else "every"
+        for word, following in pairwise(claim.words)
+        if word in {"each", "every"}
+    )
 
 
-def _keeps_order(passive: Claim, active: Claim, at: tuple[int, int] | None, common: Collection[str]) -> bool:
-    """Whether subject, verb and agent of the passive sentence stand in the same order in the active one."""
-    if at is None:
-        return False
-    verb, by = passive.stems[at[0]], at[1]
-    agent = next((stem for stem in passive.stems[by + 1 :] if stem in common), None)
-    if agent is None or verb not in common:
-        return False
-    place = {stem: at for at, stem in enumerate(active.stems)}
-    subjects = (stem for stem in passive.stems[: at[0]] if stem in common)
-    return any(place[subject] < place[verb] < place[agent] for subject in subjects)
-
-
-def _longest_rise(order: Sequence[int]) -> int:
-    """The length of the longest increasing subsequence."""
-    tails: list[int] = []
-    for place in order:
-        at = bisect_left(tails, place)
-        tails[at : at + 1] = [place]
-    return len(tails)
+def compare_roles(first: Claim, second: Claim) -> Iterator[Difference]:
+    weight = Weight.DOUBT if first.is_indefinite and second.is_indefinite else Weight.CONTRARY
+    if order_differs(first, second):
+        yield Difference("order", (), (), weight)
+    elif swapped := swapped_persons(first, second):
+        yield Difference("order", *swapped, weight)
+    for contrast in contrary_prepositions(first, second):
+        yield Difference("place", *contrast, weight)
 
 
 def compare_certainty(first: Claim, second: Claim) -> Iterator[Difference]:
@@ -312,7 +314,7 @@ def compare_certainty(first: Claim, second: Claim) -> Iterator[Difference]:
         yield Difference("certainty", *only, Weight.DOUBT)
     if first.is_question != second.is_question:
         yield Difference("question", (), (), Weight.DOUBT)
-    if _REPORTING.isdisjoint(first.words) and _REPORTING.isdisjoint(second.words):
+    if REPORTING.isdisjoint(first.words) and REPORTING.isdisjoint(second.words):
         tenses = [(_PAST.isdisjoint(one.words), _PRESENT.isdisjoint(one.words)) for one in (first, second)]
         if sorted(tenses) == [(False, True), (True, False)]:
             yield Difference("tense", (), (), Weight.DOUBT)
@@ -324,9 +326,9 @@ def _modals(claim: Claim) -> dict[str, tuple[str, str]]:
     after = about = ""
     for word, stem in zip(reversed(claim.words), reversed(claim.stems), strict=True):
         kind = _BEFORE_TO.get(word) if after == "to" and word in _BEFORE_TO else _MODALS.get(word)
-        if kind:
+        if kind and not (kind == "ended" and after in _AFTER_AN_END):
             found.setdefault(kind, (word, "" if kind == "on condition" else about))
-        if word not in STOPWORDS and word not in _LOOSE:
+        if word not in STOPWORDS and word not in LOOSE:
             about = stem
         after = word
     return found

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _MOMENT: Final = timedelta(microseconds=1)
 _FEW: Final = 3
 LOW_TRUST: Final = "what a conversation of low trust says does not end what was said in another one"
+CONTRADICTORY: Final = "one answer says both of the same fact"
 FORGOTTEN: Final = "A fact that was forgotten or corrected after it was said is not learned again."
 
 
@@ -97,6 +98,9 @@ class FactChanges:
         self.superseded = 0
 
     def apply(self, planned: PlannedAction) -> None:
+        if planned.action.against is not None and planned.record is not None:
+            self._add_against(planned.action.against, planned, planned.record)
+            return
         fact = self._named(planned.action)
         if fact is None:
             # It was forgotten, corrected or superseded since it was shown.
@@ -110,6 +114,15 @@ class FactChanges:
             self.invalidate(fact, planned)
         elif planned.record is not None:
             self.update(fact, planned, planned.record)
+
+    def _add_against(self, number: int, planned: PlannedAction, record: Record) -> None:
+        """What the same answer says against a fact, or against what it put in the place of one."""
+        [fact] = self.reader.fetch([number]) or [None]
+        successors = (plan.record for plan in self.plans.values() if fact and fact.id in plan.record.supersedes)
+        told = fact and (next(successors, None) or self.current(fact))
+        added = self.add(planned, record)
+        if told and added and told.id != added.id:
+            self.conflicts.append(ConflictingPair(told.id, added.id, (CONTRADICTORY,)))
 
     def _named(self, action: FactAction) -> Record | None:
         """The fact that an action is about, if it is still what was shown."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from perdure.episodes.lookup import conversation_count
 from perdure.ids import MemoryId, parse_reference
 from perdure.learn.results import Fact
 from perdure.lifecycle.lookup import list_page
@@ -39,7 +40,10 @@ def find_facts(
         with services.store.read(namespace) as reader:
             records = current_or_last(reader, request, [hit.record for hit in answer])
     with services.store.read(namespace) as reader:
-        found = [Fact(record, len(record.evidence), tuple(earlier(reader, record))) for record in records]
+        found = [
+            Fact(record, len(record.evidence), tuple(earlier(reader, record)), conversation_count(reader, record))
+            for record in records
+        ]
     told = {record.id for fact in found for record in fact.earlier}
     return tuple(fact for fact in found if fact.record.id not in told)
 

@@ -20,12 +20,17 @@ _COUNTS: Final = ("episodes", "learned", "reinforced", "updated", "invalidated",
 @dataclass(frozen=True, slots=True)
 class FactChange:
     """What was done about one fact. `replaced` is the fact that an update ended: `record` is true now, or from when it
-    was true on.
+    was true on. `conversation_count` conversations say so.
     """
 
     action: Action
     record: Record
     replaced: Record | None = None
+    conversation_count: int = 0
+
+    @property
+    def line(self) -> str:
+        return fact_line(self.record, self.conversation_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +58,19 @@ class Consolidation:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact, from how many episodes it is known, and the facts that it took the place of, the newest first."""
+    """A fact, from how many episodes it is known and from how many conversations, and the facts that it took the place
+    of, the newest first.
+    """
 
     record: Record
     source_count: int
     earlier: tuple[Record, ...] = ()
+    conversation_count: int = 0
 
     @property
     def line(self) -> str:
-        """As in S2: `[identity] User lives in Tokyo (sources: 1 conversation)`."""
-        return fact_line(self.record)
+        """`[identity] User lives in Tokyo (sources: 1 conversation)`."""
+        return fact_line(self.record, self.conversation_count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -231,7 +231,7 @@ class TopicChanges:
             record = changes.change(record, "observe", evidence=evidence, observation_count=count)
         if not fact.known.is_settled:
             changes.superseded += is_ending(fact, record)
-            self._change(record, times_of(fact, record))
+            self._change(record, times_of(fact, record, changes.at))
         for absorbed in fact.absorbed:
             part, whole = changes.change(absorbed, "annotate", state="merged"), changes.current(record)
             evidence, parts = union(whole.evidence, part.evidence), union(whole.merged_from, (part.id,))
@@ -247,11 +247,11 @@ class TopicChanges:
                 updated_at=changes.at, observation_count=1, supersedes=(), merged_from=(),
                 trust=fact.like.trust if fact.is_trusted else "low",
             )  # fmt: skip
-            record = replace_record(copy, **times_of(fact, copy))
+            record = replace_record(copy, **times_of(fact, copy, changes.at))
             changes.insert(record, None)
             return record.id
         first, record = told[0], cast("Record", told[0].record)
-        record = replace_record(record, evidence=union((), evidence), **times_of(fact, record))
+        record = replace_record(record, evidence=union((), evidence), **times_of(fact, record, changes.at))
         if fact.end:
             changes.insert(record, first.vector)
             changes.decided.append(DecidedChange("new", record.id))
@@ -288,9 +288,9 @@ def is_ending(fact: PlacedFact, record: Record) -> bool:
     return fact.end is not None and record.state == "active"
 
 
-def times_of(fact: PlacedFact, record: Record) -> dict[str, Any]:
-    """Since when and until when it holds, and when it was said."""
-    begin = fact.said[0].at
+def times_of(fact: PlacedFact, record: Record, now: datetime) -> dict[str, Any]:
+    """Since when and until when it holds, and when it was said: by now, also if the clock went back."""
+    begin = min(fact.said[0].at, now)
     elsewhere = told_elsewhere(record, fact.origins)
     known = {name: value for name, value in record.metadata.items() if name != SAID_ELSEWHERE}
     return {

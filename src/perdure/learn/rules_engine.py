@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from perdure.episodes.keys import position_of
-from perdure.episodes.messages import ROLE
+from perdure.episodes.messages import ROLE, said_after
 from perdure.learn.actions import FactAction
 from perdure.learn.known_facts import scope_of
 from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People
@@ -93,6 +93,8 @@ def keywords_of(statement: Statement, at: datetime) -> tuple[str, ...]:
 
 
 def moment_said(message: Record) -> Moment:
+    if after := said_after(message):
+        return Moment(after)
     if message.valid_at is not None:
         return Moment(message.valid_at)
     return Moment(message.created_at, position_of(message.key or "") or 0)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from perdure.buggify import point
 from perdure.clock import format_time
 from perdure.embed.port import Generation, passage_vectors, whole_vector
-from perdure.episodes.lookup import messages_of_episode
+from perdure.episodes.lookup import conversation_count, messages_of_episode
 from perdure.episodes.metadata import CONSOLIDATED_AT
+from perdure.episodes.surprise import telling_terms
 from perdure.errors import EmbedderUnavailable, InvalidInput
 from perdure.ids import LEARNED, LEARNED_SESSION, content_hash, parse_reference
 from perdure.learn.actions import FactAction
@@ -29,7 +30,7 @@ from perdure.learn.rule_facts import is_by_rules
 from perdure.learn.task import ConsolidationTask, TaskEpisode
 from perdure.lifecycle.capacity import fits
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_write
-from perdure.lifecycle.write_context import WriteBatch
+from perdure.lifecycle.write_context import WriteBatch, is_by_person
 from perdure.model import Record, replace_record
 from perdure.store.port import Reader, Writer
 from perdure.text.entry import Passage, entry_of, passage
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from perdure.services import Services
 
 LEARNED_BY: Final = "learned_by"
+GUIDELINE: Final = "guideline"
 _FULL: Final = "The namespace {} is full, and consolidating evicts nothing: {} wait."
 # What a question to a person takes besides the two facts that it quotes, in tokens.
 _PROPOSAL_TOKENS: Final = 200
@@ -126,10 +128,11 @@ def plan_actions(
                 continue
             notes += found
             low = any(episode.record.trust == "low" for episode in evidence)
+            low = low or (action.category == GUIDELINE and is_told_by_model(services, task, action, evidence))
             own = {
                 "content_hash": content_hash(cast("Any", fields)["text"]), "source": LEARNED, "evidence": one.evidence,
                 "conversation_id": evidence[0].record.conversation_id, "session_id": LEARNED_SESSION,
-                "trust": "low" if low else "normal", "valid_at": one.at,
+                "trust": "low" if low else "normal", "valid_at": one.at if action.valid_at else min(one.at, at),
                 "confidence": action.confidence,
             }  # fmt: skip
             record = plan_write(None, task.namespace, cast("Any", {**fields, **own}), at).record
@@ -140,6 +143,20 @@ def plan_actions(
         replace(one, vector=embedded.vector(passage(one.record)) if one.record else None) for one in planned
     ]
     return with_vectors, embedded, notes
+
+
+def is_told_by_model(
+    services: Services, task: ConsolidationTask, action: FactAction, episodes: Sequence[TaskEpisode]
+) -> bool:
+    """Whether a model wrote one of the messages that share most words with what an assistant should do: it must not
+    give orders in the name of a person.
+    """
+    words = telling_terms([action.fact])
+    said = [message for episode in episodes for message in episode.messages]
+    shared = [len(words & telling_terms([message.text])) for message in said]
+    behind = [message for message, count in zip(said, shared, strict=True) if count == max(shared)]
+    with services.store.read(task.namespace) as reader:
+        return any(not is_by_person(reader.revisions(message.number)[0].change) for message in behind)
 
 
 @dataclass
@@ -226,7 +243,10 @@ def apply_actions(
     past = [id for _, *both in changes.decided for id in both if id and id not in now]
     with services.store.read(task.namespace) as reader:
         now |= {record.id: record for id in past for record in reader.find(parse_reference(id))}
-    decided = tuple(FactChange(action, now[id], now[old] if old else None) for action, id, old in changes.decided)
+        decided = tuple(
+            FactChange(action, now[id], now[old] if old else None, conversation_count(reader, now[id]))
+            for action, id, old in changes.decided
+        )
     counts = Counter(change.action for change in decided)
     return Consolidation(
         episodes=len(task.episodes), learned=counts["new"], reinforced=counts["reinforce"], updated=counts["update"],

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from perdure.clock import parse_iso_time
+from perdure.episodes.messages import said_after
 from perdure.episodes.metadata import UNTIL
 from perdure.learn.actions import FactAction
 from perdure.llm.port import Schema
@@ -30,9 +31,10 @@ class TaskEpisode:
 
     @property
     def until(self) -> datetime:
-        """When it ended."""
+        """When it ended; not before what was said earlier, also if the clock went back."""
         told = self.record.metadata.get(UNTIL)
-        return (parse_iso_time(told, until=False) if isinstance(told, str) else None) or self.since
+        ended = (parse_iso_time(told, until=False) if isinstance(told, str) else None) or self.since
+        return max([ended, *filter(None, map(said_after, self.messages))])
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from perdure.errors import NotAllowed
-from perdure.ids import BY_HAND, CAPTURED, MemoryId, Reference, content_hash
+from perdure.ids import BY_HAND, CAPTURED, LEARNED, MemoryId, Reference, content_hash
 from perdure.lifecycle.write_context import CHOSEN_BY, is_by_person
 from perdure.model import TRUSTS, Operation, Record, Revision
 from perdure.store.port import Reader
@@ -32,6 +32,11 @@ def as_model_s(fields: RecordFields, before: Record | None) -> RecordFields:
             f"A model cannot give a memory the source {BY_HAND!r}, which stands for what a person wrote.",
             remedy="Leave the source out, or say where it comes from; nothing was changed.",
         )
+    if _bare(fields.get("source", "")) == LEARNED:
+        raise NotAllowed(
+            f"A model cannot give a memory the source {LEARNED!r}, which stands for what was learned.",
+            remedy="Leave the source out, or add what was said as a message; nothing was changed.",
+        )
     if fields.get("trust") == _HIGHEST:
         raise NotAllowed(
             f"A model cannot give a memory the trust {_HIGHEST!r}.",
@@ -51,7 +56,11 @@ def is_manual(source: str) -> bool:
     """Pure: whether a source looks like that of people: `Manual` does, and so does the word with a sign that nobody
     sees.
     """
-    return "".join(filter(str.isalnum, fold(source))) == BY_HAND
+    return _bare(source) == BY_HAND
+
+
+def _bare(source: str) -> str:
+    return "".join(filter(str.isalnum, fold(source)))
 
 
 def changed_fields(fields: RecordFields, before: Record) -> dict[str, Any]:

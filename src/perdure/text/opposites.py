@@ -145,6 +145,7 @@ _OPPOSITES: Final = """
     sit sat seated / stand stood / lie lies lying laying / kneel / squat crouch / walk / run ran jog sprint
         / swim swam / crawl / fly flies flew / drive drove ride rode / rest;
     move / stay still standing;
+    run ran running walk drive / stop halt;
     laugh smile / cry cries weep frown;
     speak talk / listen;
     ask / answer;
