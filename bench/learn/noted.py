@@ -17,7 +17,7 @@ from perdure.learn.statements import statements
 
 SETS: Final = Path(__file__).parent / "sets"
 _NEAR: Final = 0.7
-_DATES: Final = re.compile(r" \(\d{4}[^)]*\)")
+_DATES: Final = re.compile(r" \((?:from |until )?\d{4}[^)]*\)")
 
 
 class Noted(NamedTuple):

@@ -11,7 +11,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from perdure.learn.chat_spelling import plain_spelling
+from perdure.learn.clause_split import split_clauses
 from perdure.learn.english_verbs import BASE, MODALS, is_adverb, is_past
+from perdure.learn.slips import without_slips
 from perdure.text.question_share import QUESTION_MARKS
 from perdure.text.sentences import is_abbreviation, sentences
 
@@ -34,7 +37,7 @@ class Clause(NamedTuple):
 
 def clauses(text: str, listener: str) -> Iterator[Clause]:
     """What was said, in order, each without the names and interjections that address somebody."""
-    text = text.replace("\u2019", "'").replace("\u2018", "'")
+    text = plain_spelling(text)
     if ">" in text or "`" in text or "~" in text:
         text = _FENCED.sub("\n\n", _QUOTED_LINE.sub("\n", text))
     if not text.isascii() or ":" in text or ";" in text or "<3" in text:
@@ -50,16 +53,31 @@ def clauses(text: str, listener: str) -> Iterator[Clause]:
             continue
         if quotes and (_STARTS_QUOTED.match(sentence) or _QUOTED_SELF.search(sentence)):
             continue
-        begins = True
-        for part, mark in _parts(sentence):
-            spoken = _unaddressed(part, listener)
-            if spoken and _ASKING_MARKS.isdisjoint(mark or part[-1:]):
-                yield Clause(_telling(spoken), spoken, begins)
-            begins = not spoken or not _FULL_STOPS.isdisjoint(mark)
+        for part, mark in _parts(without_slips(sentence)):
+            yield from _clauses_of(part, listener, asks=not _ASKING_MARKS.isdisjoint(mark or part[-1:]))
+
+
+def _clauses_of(part: str, listener: str, *, asks: bool) -> Iterator[Clause]:
+    """Of what ends with a question mark, the last clause asks, and the others may tell something."""
+    spoken = _unaddressed(part, listener)
+    pieces = split_clauses(spoken) if spoken else []
+    for place, piece in enumerate(pieces):
+        said = _unaddressed(piece.text, listener)
+        if said and not (asks and place == len(pieces) - 1):
+            yield Clause(_telling(said), said, piece.begins)
+        if _RENDERS.match(said):
+            return
 
 
 def _parts(sentence: str) -> Iterator[tuple[str, str]]:
-    """What stands between the signs that break a sentence, and behind each the sign that ends it."""
+    """What stands between the signs that break a sentence, and behind each the sign that ends it. What is long and in
+    brackets stands by itself.
+    """
+    aside = _ASIDE.search(sentence)
+    if aside:
+        yield from _parts(f"{sentence[: aside.start()]}{sentence[aside.end() :]}")
+        yield from _parts(aside[1])
+        return
     start = 0
     for sign in _BREAK.finditer(sentence):
         if sign[0].strip() != "." or not is_abbreviation(sentence, sentence.index(".", sign.start())):
@@ -155,7 +173,10 @@ _LINK: Final = re.compile(r"https?://\S+")
 # Hearts, faces and arrows say how something is meant, and belong to no fact.
 _SYMBOLS: Final = re.compile("[\u2190-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+|(?<!\\w)[:;]-?[)(DPpO](?!\\w)|<3")
 _ASKING_MARKS: Final = frozenset(QUESTION_MARKS)
-_FULL_STOPS: Final = frozenset(".!?…")
+# What stands in brackets, if it has three words or more.
+_ASIDE: Final = re.compile(r"\s*\(([^()\s]+(?:\s+[^()\s]+){2,})\)")
+# `Translate this: the train is late`: what follows is no statement of the speaker's.
+_RENDERS: Final = re.compile(r"(?:please )?(?:translate|rephrase|proofread|correct|rewrite|say|spell)\b", re.IGNORECASE)
 _QUOTES: Final = '"“«'
 _STARTS_QUOTED: Final = re.compile(r"\W*[\"“«]")
 _QUOTED_SELF: Final = re.compile(
@@ -170,20 +191,29 @@ _OPENING: Final = re.compile(
     r"(?:(?:hey|hi|hello|wow|whoa|woah|yeah|yea|yep|yes|yup|oh|ah|aww?|hm+|well|so|and|but|also|plus|anyways?|btw"
     r"|by the way|(?:ha){2,}h?|lol|omg|ok|okay|sure|totally|definitely|absolutely|exactly|thanks|thank you|thx"
     r"|actually|honestly|basically|guess what|you know(?: what)?|i mean|in fact|oh my god|sorry|unfortunately"
-    r"|luckily|fortunately|sadly|thankfully|anyhow|for sure|of course|to be honest|tbh|fyi|or|yet"
-    r"|(?:please )?(?:remember|note) that|keep in mind that|just so you know"
+    r"|luckily|fortunately|sadly|thankfully|anyhow|for sure|of course|to be honest|tbh|fyi|or|yet|heads up|apparently"
+    r"|(?:please )?(?:remember|note) that|keep in mind that|just so you know|for the record|in case you (?:need it|wonder)"
+    r"|(?:it )?turn(?:s|ed) out(?: that)?|(?:i )?(?:must|have to|should|can|need to) (?:tell you|say|admit)(?: that)?|because"
     r"|good (?:morning|afternoon|evening|night))\b[\s,!.:-]*"
     r"|(?:no|nah|nope|not yet|not really|same here|true|right|cool|nice|great|awesome|amazing|good|then|now|besides"
     r"|in addition|speaking of which|on another note|good news|great news|first|second|third|finally|not much|same"
     r"|agreed|good point|no worries|no problem|as for me|as you know|like i said|no wait|wait|hold on|scratch that"
-    r"|correction|dude|man|bro|though)\s*[,!.:-]+\s*)+",
+    r"|correction|dude|man|bro|though|please|perfect|ugh|ha|hooray|(?:the |a |an |one |just |and )?(?:[a-z]+ ){0,2}?"
+    r"(?:news|update|twist|fact|thing|one|note|question|reminder|spoiler|ps|p\.s|confession))\s*[,!.:-]+\s*)+",
     re.IGNORECASE,
 )
 _SIGNS: Final = " \t,.!:;*_~-"
 # `at 10 a.m` and `the U.S` miss their last dot.
 _DOTTED_END: Final = re.compile(r"\b[A-Za-z]\.[A-Za-z]$")
-_LAST_WORDS: Final = ("though", "too", "haha", "lol", "know", "right", "well", "yeah")
-_CLOSING: Final = re.compile(r"(?:,\s*(?:though|too|you know|right|as well|so yeah)|\b(?:haha|lol))$")
+_LAST_WORDS: Final = (
+    "though", "too", "haha", "lol", "know", "right", "well", "yeah", "btw", "way", "tbh", "fyi", "apparently", "obviously",
+    "please", "it", "record", "thanks", "finally", "sorry", "wonder",
+)  # fmt: skip
+_CLOSING: Final = re.compile(
+    r"(?:,\s*(?:though|too|you know|right|as well|so yeah|obviously|apparently|please|finally|sorry)|[,\s]+(?:haha|lol|btw"
+    r"|by the way|tbh|fyi|thanks|for the record|in case you (?:need it|wonder|ever need it)|though))$",
+    re.IGNORECASE,
+)
 _ASKS: Final = re.compile(
     r"(?:what|why|who|whom|whose|where|how|which)(?:'s|'re|'d)?\b(?!ever)"
     r"|(?:when|do|does|did|are|is|was|were|have|has|had|can|could|would|will|should|shall|may|don't|doesn't|didn't"
@@ -235,9 +265,7 @@ _TO_LISTENER: Final = re.compile(
 # Nobody who reads such a sentence alone knows what it is about.
 _UNRESOLVED: Final = frozenset(
     """
-    all another anything both each everyone everything he'd he'll her here here's him his it it'd it'll it's its nothing
-    one same she'd she'll someone something such that that'll that's their there there's these they they'd they'll
-    they're they've this those what which
+    another anything each everyone everything here here's him nothing one same someone something such them what which
     """.split()
 )
 _SINCE: Final = re.compile(

@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from math import prod
 from typing import Final
 
+from perdure.learn.clause_heads import WORD
 from perdure.learn.guidelines import read_guideline
 from perdure.learn.kin import find_kin
 from perdure.learn.moods import MOODS
-from perdure.learn.slots import Reading, read_predicate
-from perdure.learn.speech_acts import Clause, clauses
-from perdure.learn.subjects import WORD, SubjectReader, Told
+from perdure.learn.slots import Reading
+from perdure.learn.speech_acts import clauses
+from perdure.learn.subjects import SubjectReader, Told
 from perdure.text.calendar_ranges import DAY
 from perdure.text.keyword_terms import language_of
 from perdure.text.keyword_words import FUNCTION_WORDS
@@ -58,7 +59,7 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
     reader = SubjectReader(speaker, listener)
     found: list[Statement] = []
     certain = True
-    for clause in (part for whole in clauses(text, listener) for part in separated(whole)):
+    for clause in clauses(text, listener):
         is_role = listener[0].islower()
         guideline = read_guideline(clause.spoken, speaker, listener) if is_role else None
         if guideline:
@@ -71,21 +72,11 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
         certain = certain and english >= _MUCH_ENGLISH * len(words)
         kin = find_kin(clause.text, speaker)
         facts = [Told(one.fact, speaker, Reading("relationship", one.slot, one.name), 0.8) for one in kin if one.name]
-        told = reader.read(clause, words, kin)
+        told = reader.read(clause, kin)
         if told and _tells(told, speaker) and not any(one.only for one in kin):
             facts.append(told)
         found += (_statement(one, frozenset(words), speaker, at) for one in facts)
     return found if certain or language_of(text) == "en" else []
-
-
-def separated(clause: Clause) -> list[Clause]:
-    """`I live in Oslo and I work as a nurse` is told twice: if it were one statement, both would end with the first."""
-    parts = _AND_I.split(clause.text) if " and I" in clause.text or ", I" in clause.text else []
-    found = [match for part in parts if (match := _FIRST_PERSON.match(part))]
-    fills_slot = (read_predicate(f"{'is ' if match[1] else ''}{match[2]}").slot for match in found)
-    if len(found) < len(parts) or not any(fills_slot):
-        return [clause]
-    return [Clause(part, part, clause.begins and not place) for place, part in enumerate(parts)]
 
 
 def _name(name: str, role: str) -> str:
@@ -198,9 +189,6 @@ _TIMELESS: Final = frozenset(("birthday", "born"))
 _OF_YOU: Final = re.compile(
     r"(?:[\w']+ ){1,5}?(?:adore|dislike|enjoy|hate|like|love|miss|need|prefer|trust|want) you\b", re.IGNORECASE
 )
-# `I live in Oslo, I think` is one statement.
-_AND_I: Final = re.compile(r"(?:,? and|,) (?=I(?:'m|'ve|'d)? )(?!I (?:think|guess|believe|suppose|hope|mean)\b)")
-_FIRST_PERSON: Final = re.compile(r"I('m)?(?:'ve)? (.+)")
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _WHOLE: Final = re.compile(r"(\d{4})-(\d\d)-01 to (\d{4})-(\d\d)-(\d\d)")
 _SHORTEST_MONTH: Final = 28

@@ -1,0 +1,92 @@
+"""Whether what is told of somebody or something is worth a sentence: what lasts, and says something in particular."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from perdure.learn.moods import MOODS
+from perdure.text.keyword_words import FUNCTION_WORDS
+
+_WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
+_ENGLISH: Final = FUNCTION_WORDS["en"]
+# How somebody feels now, or how it is: gone tomorrow.
+_FEELING: Final = (
+    r"(?:afraid|angry|annoyed|awake|awkward|bored|broken|cold|confused|crazy|cross|crying|cursed|dead|delighted|depressed"
+    r"|desperate|devastated|done|down|drained|drunk|dying|embarrassed|exhausted|fed up|fine|freezing|frustrated|full|furious"
+    r"|gutted|happy|heartbroken|here|home|hot|hungover|hungry|impatient|in tears|insulted|invincible|jealous|knackered|late"
+    r"|lonely|lost|mad|melting|miserable|nervous|numb|ok|okay|over the moon|pleased|proud|relieved|sad|scared|shattered"
+    r"|shaking|shocked|sick of|sleepy|sore|speechless|starving|stressed|stuck|sweating|terrified|thirsty|tired|touched|upset"
+    r"|wet|worn out|wrecked|worried)"
+)
+_DEGREE: Final = r"(?:\w+ly |so |very |too |all |just |a bit |a little |quite |pretty |rather |still |now |also |kind of )*"
+_PASSING: Final = re.compile(
+    rf"(?:is|are|was|were|feels?|felt|has been|is feeling|gets?|got) {_DEGREE}{_FEELING}\b(?! (?:of|to) \w+ing)"
+    r"|(?:feels?|felt|is feeling) "
+    # Said to make a point: `I could scream`, `I'd marry that cake`.
+    r"|(?:\w+ly )?(?:could|would|should|might|may|must|shall)(?:n't| not)?\b"
+    r"(?! (?:really |also |much )?(?:like|love|prefer|rather)\b)"
+    r"|(?:is|are) (?:basically|literally|practically|secretly|virtually|apparently)\b"
+    r"|(?:miss|misses|regret|regrets|swear|swears|hope|hopes|wonder|wonders|guess|guesses|bet|bets|doubts?|wish|wishes)\b"
+    r"|(?:nearly|almost) (?:wept|cried|died|fainted|screamed|laughed)\b|(?:wept|cried|laughed|screamed)\b"
+    r"|(?:has|have) no (?:idea|clue|words|words left|regrets)\b|\w+(?: \w+)? (?:as if|like (?:an?|the|my|it))\b",
+    re.IGNORECASE,
+)
+_LASTING: Final = re.compile(
+    r"\b(?:since|for (?:\d|\w+ (?:years|months|weeks))|always|never|any ?more|no longer|every|again|until)\b", re.IGNORECASE
+)
+_WOULD_LIKE: Final = re.compile(r"(?:\w+ly )?would (?:really |also |much )?(?:like|love|prefer)\b", re.IGNORECASE)
+_UNREAL: Final = re.compile(
+    r"(?:\w+ly )?(?:could|would|should|might|may|must|'d)(?:n't| not)?\b|(?:was|is) supposed\b", re.IGNORECASE
+)
+# What is otherwise than before, or holds from or to some time, or is where, when, whose or how much.
+_MARKED: Final = re.compile(
+    r"\b(?:now|any ?more|no longer|again|instead|since|until|till|from|as of|so far|already|not yet|still|only|called"
+    r"|named|due|moved|moves|changed|changes|switched|became|became|starts?|started|ends?|ended|stays|opens?|closes?"
+    r"|cancelled|canceled|booked|broken|dead|gone|sold|stolen|repaired|fixed|replaced|finished|over|shut|closed|full|empty"
+    r"|died|dies|born|pregnant|married|divorced|engaged|retired|left|leaves|quit|arrived|arrives|comes|goes|went|back"
+    r"|sick|ill|in|on|at|with|by|of|under|behind|near|for|every|per|daily|weekly|monthly|costs?|takes?|needs?|uses?|runs?"
+    r"|belongs?|weighs?|holds?|owns?|works?)\b|\d|n't\b",
+    re.IGNORECASE,
+)
+_TIMES: Final = re.compile(
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|june|july|august|september|october"
+    r"|november|december|noon|midnight|o'clock)\b|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
+    re.IGNORECASE,
+)
+_PRAISE: Final = re.compile(
+    r"(?:is|are|was|were|looks?|sounds?|seems?|feels?|tastes?|smells?) (?:\w+ly |so |very |too |just |quite |pretty |all )*"
+    r"(?:the (?:best|worst|most|least|funniest|greatest|only thing)|an? (?:\w+ )?(?:nightmare|dream|joke|treasure|monster"
+    r"|mess|pain|gem|saint|genius|idiot|blast|disaster|miracle|shame|thing|life|hero|legend)\b)|(?:is|are|was|were) (?:too|so)\b"
+    r"|(?:looks?|sounds?|seems?|feels?) ",
+    re.IGNORECASE,
+)
+
+
+def is_passing(predicate: str) -> bool:
+    """`is so tired today`, `could scream`: it says nothing that holds tomorrow."""
+    match = _PASSING.match(predicate)
+    return match is not None and _WOULD_LIKE.match(predicate) is None and _LASTING.search(predicate) is None
+
+
+def is_plain(predicate: str) -> bool:
+    """Not `would rather live with a bear`: it is not so."""
+    return _UNREAL.match(predicate) is None or _WOULD_LIKE.match(predicate) is not None
+
+
+def is_particular(predicate: str, *, is_named: bool) -> bool:
+    """Whether what is told of a thing is more than praise and mood. `The house is too quiet` is not."""
+    if not is_plain(predicate) or _PRAISE.match(predicate):
+        return False
+    spelled = _WORD.findall(predicate)
+    words = {word.lower() for word in spelled}
+    content = words - _ENGLISH - MOODS
+    marks = bool(_MARKED.search(predicate)) + bool(_TIMES.search(predicate)) + any(word[0].isupper() for word in spelled[1:])
+    if is_named and spelled and spelled[0].lower() in _ENDINGS:
+        return True
+    return bool(content or _TIMES.search(predicate)) and (marks > 0 or len(content) > _ENOUGH) and not (words & MOODS and marks < _SEVERAL)
+
+
+_ENOUGH: Final = 2
+_SEVERAL: Final = 2
+_ENDINGS: Final = frozenset("died left quit passed resigned retired moved".split())
