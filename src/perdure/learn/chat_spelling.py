@@ -22,6 +22,7 @@ _WORDS: Final = re.compile(
     re.IGNORECASE,
 )
 # `Its official` says that it is; `its colour` is owned.
+_FILLERS: Final = re.compile(r"(?<=\w),? (?:btw|tbh|lol|lmao|imo|imho|omg|haha+)\b(?=[\s,.!?;)]|$)", re.IGNORECASE)
 _IT_IS: Final = re.compile(
     r"(?<![\w'])its (?=(?:a|an|the|been|not|all|so|too|very|really|just|now|only|still|on|in|at|about|ok|\d[\w:]*"
     r"|officially|\w+ing)\b)",
@@ -31,7 +32,7 @@ _IT_IS: Final = re.compile(
 
 def plain_spelling(text: str) -> str:
     """The text with straight apostrophes and without the short forms of chats. A word in capitals keeps its form."""
-    text = text.replace("\u2019", "'").replace("\u2018", "'")
+    text = _FILLERS.sub("", text.replace("\u2019", "'").replace("\u2018", "'"))
     return _IT_IS.sub("it's ", _WORDS.sub(_in_full, text))
 
 

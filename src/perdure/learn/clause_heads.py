@@ -119,7 +119,7 @@ def _of_noun(tokens: Sequence[Token], at: int) -> Head | None:
     word = token.word
     led = word in _DETERMINERS or word in _OWNERS
     named = not led and token.spelled[0].isupper() and word not in _ENGLISH
-    if not led and (word in _NOT_SUBJECTS or (word in _ENGLISH and word not in _COUNTS) or is_past(word)):
+    if not led and (word in _NOT_SUBJECTS or (word.partition("'")[0] in _ENGLISH and word not in _COUNTS) or is_past(word)):
         return None
     if word.endswith(("n't", "'m", "'ll", "'ve", "'re", "'d")):
         return None
@@ -144,7 +144,7 @@ def _of_noun(tokens: Sequence[Token], at: int) -> Head | None:
         behind = place > at + led
         previous = tokens[place - 1].word if place else ""
         if behind and word in STRONG and previous not in _JOINS:
-            return Head(kind, at, place, place, plural or joined)
+            return Head(kind, at, _without_adverbs(tokens, at, place), place, plural or joined)
         if word.endswith("'s") and found is None and _is_contraction(tokens, place):
             return Head(kind, at, place + 1, place, plural)
         if behind and found is None and _is_verb(tokens, place, plural=plural or joined, led=led, inside=inside):
@@ -168,7 +168,14 @@ def _of_noun(tokens: Sequence[Token], at: int) -> Head | None:
         inside = word in _PREPOSITIONS or (inside and word in _DETERMINERS)
         plural = plural or (found is None and not inside and (word in _PLURALS or _PLURAL.fullmatch(word) is not None))
         place += 1
-    return None if found is None else Head(kind, at, found, found, plural or joined)
+    return None if found is None else Head(kind, at, _without_adverbs(tokens, at, found), found, plural or joined)
+
+
+def _without_adverbs(tokens: Sequence[Token], at: int, end: int) -> int:
+    """Where the subject ends, before `finally` and `still`."""
+    while end > at + 1 and is_adverb(tokens[end - 1].word):
+        end -= 1
+    return end
 
 
 def _is_verb(tokens: Sequence[Token], place: int, *, plural: bool, led: bool, inside: bool) -> bool:
@@ -179,8 +186,13 @@ def _is_verb(tokens: Sequence[Token], place: int, *, plural: bool, led: bool, in
         return False
     if tokens[place].spelled[0].isupper() and not tokens[place].spelled.isupper():
         return False
+    if word in _NAMING and tokens[place - 1].word in _ANYBODY:
+        return False
     if is_past(word):
         return following != "by"
+    if place + 1 < len(tokens) and tokens[place + 1].breaks and not (led and tokens[place].word in BASE):
+        # `Educational books, all of that`.
+        return False
     if word in THIRD:
         # `The night shifts are long`; `weekend walks` tells nothing.
         return following not in STRONG and (led or bool(following))
@@ -212,7 +224,7 @@ def _is_contraction(tokens: Sequence[Token], place: int) -> bool:
 
 
 WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
-_SIGN: Final = re.compile(r"[,;:()\[\]!?\"“”…–—/=]|\s-+\s|\.(?=\s)")  # noqa: RUF001 - dashes
+_SIGN: Final = re.compile(r"[,;:()\[\]!?\"“”…–—/=]|\s-+\s|(?<!\b[A-Z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)\.(?=\s)")  # noqa: RUF001 - dashes
 _ENGLISH: Final = FUNCTION_WORDS["en"]
 _LONGEST_SUBJECT: Final = 9
 _LONGEST_LEAD: Final = 9
@@ -223,7 +235,7 @@ _PRONOUNS: Final[dict[str, Kind]] = {
 }  # fmt: skip
 _CONTRACTIONS: Final = frozenset("m re ve ll d s".split())
 _OWNERS: Final = frozenset("my our his her their your its".split())
-_COUNTS: Final = frozenset("both two three all".split())
+_COUNTS: Final = frozenset("both zero two three four five six several few many most all".split())
 _DETERMINERS: Final = frozenset("the a an this that these those some every each no another any other".split()) | _COUNTS
 _NEW_SUBJECTS: Final = frozenset("i i'm i've i'd i'll we we're we've he he's she she's they they're you it it's".split())
 STRONG: Final = MODALS | frozenset(
@@ -246,6 +258,7 @@ _STOPS: Final = frozenset(
 )
 _ENDS_SEARCH: Final = _STOPS | _PREPOSITIONS | frozenset(("and", "or", "i", "me", "us", "it", "them", "him"))
 _NAMING: Final = frozenset(("called", "named"))
+_ANYBODY: Final = frozenset("guy woman man girl boy person lady kid bloke chap friend place thing one dog cat".split())
 _PLURALS: Final = frozenset("both children folks guys kids men parents people police two three women".split())
 _PLURAL: Final = re.compile(r"[a-z]{2,}[^su'\W]s|[a-z]+(?:ches|shes|sses|xes)")
 _NOT_SUBJECTS: Final = frozenset(

@@ -41,8 +41,9 @@ def split_clauses(text: str, *, begins: bool = True) -> list[Piece]:
         left = tokens[first : joint.before]
         head = _head(left)
         right = tokens[joint.behind :]
-        shared = "" if _begins_clause(right) else _shared_subject(text, left, right, head, joint.word)
-        if not shared and not (_begins_clause(right) and _may_end(left, head, joint.word)):
+        begins_clause = _begins_clause(right, joint.word)
+        shared = "" if begins_clause else _shared_subject(text, left, right, head, joint.word)
+        if not shared and not (begins_clause and _may_end(left, head, joint.word)) and not _turns(right, head, joint.word):
             continue
         pieces.append(Piece(subject + text[start : joint.start].strip(" ,:"), begins or bool(subject)))
         begins = joint.word == ","
@@ -75,12 +76,31 @@ def _head(tokens: Sequence[Token]) -> Head | None:
     return find_head(tokens) or find_late_head(tokens)
 
 
-def _begins_clause(right: Sequence[Token]) -> bool:
+def _begins_clause(right: Sequence[Token], joint: str) -> bool:
+    if joint == "so" and right[1:2]:
+        if right[1].word in _PURPOSES:
+            return False
+        if right[0].word not in _SO_MUCH and has_verb(right):
+            return True
     place = next((place for place, token in enumerate(right[:3]) if not _is_filler(token)), 0)
     head = find_head(right, place)
     if head is None and right and (right[0].word in _TIME_LEADS or right[0].word in _PLAIN_LEADS):
         head = find_late_head(right)
+        if head and any(token.breaks for token in right[1 : head.subject + 1]):
+            return False
     return head is not None and not _is_aside(right)
+
+
+def _turns(right: Sequence[Token], head: Head | None, joint: str) -> bool:
+    """Whether somebody is told to do something, or a sentence without a subject begins: `I moved, send it there`,
+    `the test is red, changed the date`.
+    """
+    if joint != "," or head is None or len(right) < _FEWEST or right[1].breaks:
+        return False
+    first, second = right[0].word, right[1].word
+    if first in {"please", "don't", "let's"} or (first in BASE and second in _BEHIND_VERBS and not is_past(first)):
+        return True
+    return is_past(first) and second in _BEHIND_PASTS and head.kind in {"thing", "there"}
 
 
 def _is_aside(right: Sequence[Token]) -> bool:
@@ -103,13 +123,13 @@ def _may_end(left: Sequence[Token], head: Head | None, joint: str) -> bool:
         return True
     if joint == "and":
         return any(token.word in _ELIDED or is_past(token.word) for token in left[:2])
-    leads = left[0].word in _TIME_LEADS or left[0].word in _PREPOSITIONS or (is_adverb(left[0].word) and len(left) > 1)
+    leads = left[0].word in _TIME_LEADS or left[0].word in _PREPOSITIONS or left[0].word.endswith("ly")
     return has_verb(left) or joint != "," or not leads
 
 
 def _shared_subject(text: str, left: Sequence[Token], right: Sequence[Token], head: Head | None, joint: str) -> str:
     """The subject of the left clause, where the right one has a verb of its own that belongs to it."""
-    if joint not in {"and", "but", "then"} or not right or len(right) < _FEWEST:
+    if joint not in {"and", "but", "then", ","} or not right or len(right) < _FEWEST:
         return ""
     place = next((place for place, token in enumerate(right) if not is_adverb(token.word) or token.word in STRONG), 0)
     verb, following = right[place].word, right[place + 1].word if place + 1 < len(right) else ""
@@ -120,10 +140,14 @@ def _shared_subject(text: str, left: Sequence[Token], right: Sequence[Token], he
     first = left[head.verb].word
     if first in MODALS or (any(token.word == "to" for token in left[head.verb :]) and verb in BASE and not is_past(verb)):
         return ""
-    if head.kind in {"you", "thing_pronoun", "there"}:
+    if head.kind in {"you", "there"}:
         return ""
     plain = text[left[head.subject].start : left[head.end - 1].end]
     subject = plain.partition("'")[0] if head.verb == head.end - 1 else plain
+    if joint == ",":
+        # Of a thing, a sentence without a subject is the speaker's.
+        fits = head.kind not in {"thing", "there"} and verb in _PLAINLY_PAST and following in _BEHIND_PASTS
+        return f"{subject} " if fits else ""
     if is_past(verb) and following not in {"by", ""}:
         # `A house built in 1900 and sold` and `I'm tired and annoyed` share more than the subject.
         past = is_past(first) or first in PARTICIPLES or "'ve" in first or first in {"have", "has"}
@@ -137,7 +161,7 @@ def _shared_subject(text: str, left: Sequence[Token], right: Sequence[Token], he
 
 _FEWEST: Final = 2
 _JOINT: Final = re.compile(
-    r"(?:\s*[,:]\s+|\s+)(?:(?:and|but|so|because|since|though|although|plus)\b(?: (?:then|so|also|now|that))?[\s,]+)"
+    r"(?:\s*[,:]\s+|\s+)(?:(?:and|but|so|because|though|although|plus)\b(?: (?:then|so|also|now|that))?[\s,]+)"
     r"|\s*[,:]\s+(?:then |which means |or )?",
     re.IGNORECASE,
 )
@@ -156,9 +180,12 @@ _TIME_LEADS: Final = frozenset(
     """.split()
 )
 _PLAIN_LEADS: Final = frozenset("in on at from since for with until after only".split())
+_SO_MUCH: Final = frozenset("that much far many long as".split())
+_PURPOSES: Final = frozenset("can could don't".split())
+_BEHIND_PASTS: Final = frozenset("a an the my our his her their in out to up back on some two three".split())
 _PREPOSITIONS: Final = frozenset(
     """
-    about after around at before by despite during for from in inside near of on over per since through till to under
+    after at before by despite during for from in inside near of on over per since through till to under
     until with within without
     """.split()
 )

@@ -49,7 +49,7 @@ BASE: Final = frozenset(
     guard guess guide hand handle hang happen harvest hate have head hear heat help hide hike hire hit hold hope
     host hug hunt hurt ignore imagine import improve include increase inherit injure insist inspire install insure
     intend intern invent invest invite involve iron jog join journal judge juggle jump keep kick kill kiss knit
-    know lack land last laugh launch lay lead leak learn leave lecture lend let lie lift light like limit link list
+    know lack land laugh launch lay lead leak learn leave lecture lend let lie lift light like limit link list
     listen live load loathe lock log long look lose love mail maintain make manage mark marry match matter mean
     measure meditate meet melt mend mention mentor merge migrate mind miss mix monitor mount mourn move mow nap
     need note notice number nurse observe occur offer open operate order organize outsource oversee owe own pack
@@ -78,7 +78,7 @@ ADVERBS: Final = frozenset(
     """
     actually all almost already also always basically both certainly clearly completely constantly currently daily
     deeply definitely easily even eventually ever finally first fully generally genuinely gladly gradually greatly
-    hardly honestly immediately initially just kind kinda lately literally long longer luckily mainly mostly much
+    hardly honestly immediately initially just kind kinda last lately literally long longer luckily mainly mostly much
     naturally nearly never no normally not now obviously occasionally often once only originally otherwise
     particularly personally pretty previously primarily probably quickly quite rarely rather really recently
     regularly seldom seriously simply since slowly so somehow sometimes soon sort sorta still strongly suddenly
@@ -100,11 +100,17 @@ _IRREGULAR: Final = {
     "wanna": "wants to", "gonna": "is going to", "dont": "doesn't", "havent": "hasn't",
 }  # fmt: skip
 # They end as a past does, and are none.
+_PREFIXES: Final = ("re", "over", "out", "mis")
+_PREFIXED: Final = frozenset("built did drew grew heard made paid ran read slept sold set taught thought took told wrote".split())
 _NOT_PAST: Final = frozenset("bleed breed embed exceed feed heed need proceed speed succeed weed".split())
 
 
 def is_past(verb: str) -> bool:
-    return verb in PAST or (verb.endswith("ed") and verb not in _NOT_PAST)
+    """Also of `rewrote` and `overslept`."""
+    if verb in PAST or (verb.endswith("ed") and verb not in _NOT_PAST):
+        return True
+    prefix = verb.startswith(_PREFIXES) and next(one for one in _PREFIXES if verb.startswith(one))
+    return bool(prefix) and verb[len(prefix) :] in _PREFIXED
 
 
 def third_person(verb: str) -> str:

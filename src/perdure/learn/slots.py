@@ -103,7 +103,7 @@ _VALUE: Final = (
     r"(?P<value>[^,;:!?()]+?)(?=\s+(?:and|but|because|since|so|when|while|where|which|that|who|with|now|any ?more"
     r"|again|lately|as|too|though|these days|this|last|next|yesterday|today|tomorrow|after|before|until|more than|over"
     r"|for (?:\d|(?:\w+ ){0,3}(?:years?|months?|weeks?|days?|while|bit|decades?|time))|instead|not|every|in \d{4}"
-    r"|a lot|a bit|so much|very much|the most|for (?:everything|all|most)"
+    r"|a lot|a bit|myself|themselves|so much|very much|the most|for (?:everything|all|most)"
     r"|on \w+day|at the moment|right)\b|[,;:!?()]|$)"
 )
 # Of a job, also where it is.
@@ -155,6 +155,10 @@ _PLANNING: Final = (
     r"|excited|(?:trying|determined|ready|eager|set|about|looking|preparing|saving|saving up)(?= to| for)"
     r"|thinking(?= of| about))) (?:(?:on|of|about|to|for) )*"
 )
+# `Drives to Rome`, `eats out`: where and how, not what.
+_NO_WAY: Final = (
+    r"(?!(?:to|down|up|home|back|from|in|on|at|with|out|off|around|over|by|every|together|alone|there|here|past|for|too|so)\b)"
+)
 _TRAIT: Final = (
     r"(?P<value>shy|introvert(?:ed)?|extrovert(?:ed)?|patient|impatient|optimis(?:tic|t)|pessimis(?:tic|t)|competitive"
     r"|creative|stubborn|organized|disorganized|perfectionist|sensitive|outgoing|quiet|lazy|ambitious|punctual|clumsy"
@@ -196,7 +200,7 @@ _TABLE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
             rf"(?:hates?|dislikes?|can't stand|cannot stand|loathes?|is (?:sick|tired|afraid|scared) of) {_VALUE}",
             "-likes:",
         ),
-        *((rf"{verb}s? {_VALUE}", f"{verb}s:") for verb in ("eat", "drink", "use", "wear", "drive")),
+        *((rf"{verb}s? {_NO_WAY}{_VALUE}", f"{verb}s:") for verb in ("eat", "drink", "use", "wear", "drive")),
     ),
     "interest": (
         (rf"is {_DEGREE}{_INTERESTED} {_VALUE}", "interest:"),
@@ -207,7 +211,7 @@ _TABLE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "personality": (
         (rf"tends? to {_VALUE}", "tends:"),
         (rf"is {_DEGREE}{_TRAIT}", "is:"),
-        (r"(?:feels?|felt|gets?|(?:is|has been) feeling) (?P<value>)", ""),
+        (r"(?:feels?|felt|(?:is|has been) feeling) (?P<value>)", ""),
     ),
 }
 _PATTERNS: Final = tuple(

@@ -27,12 +27,13 @@ _SHORTEST_NAME: Final = 3
 
 class Clause(NamedTuple):
     """`text` is what it tells, and empty where it tells nothing; `spoken` is all that was said, instructions among it.
-    `begins`: it begins a sentence, so that a verb without a subject there is the speaker's.
+    `begins`: it begins a sentence, so that a verb without a subject there is the speaker's. `asks`: it is a question.
     """
 
     text: str
     spoken: str
-    begins: bool
+    begins: bool = True
+    asks: bool = False
 
 
 def clauses(text: str, listener: str) -> Iterator[Clause]:
@@ -63,7 +64,9 @@ def _clauses_of(part: str, listener: str, *, asks: bool) -> Iterator[Clause]:
     pieces = split_clauses(spoken) if spoken else []
     for place, piece in enumerate(pieces):
         said = _unaddressed(piece.text, listener)
-        if said and not (asks and place == len(pieces) - 1):
+        if said and asks and place == len(pieces) - 1:
+            yield Clause("", said, asks=True)
+        elif said:
             yield Clause(_telling(said), said, piece.begins)
         if _RENDERS.match(said):
             return
@@ -122,12 +125,7 @@ def _address(listener: str) -> re.Pattern[str]:
 
 def _telling(spoken: str) -> str:
     clause = _without_you(spoken)
-    if not _is_void(clause):
-        return clause
-    # `It was tough, but I did it` tells what stands behind `but`.
-    joint = _BEHIND_JOINT.search(clause)
-    rest = clause[joint.end() :] if joint else ""
-    return "" if _is_void(rest) else rest
+    return "" if _is_void(clause) else clause
 
 
 def _without_you(clause: str) -> str:
@@ -154,7 +152,9 @@ def _is_subject(words: list[str], at: int) -> bool:
 
 
 def _is_void(clause: str) -> bool:
-    if clause.count(" ") + clause.count("'") < _FEWEST_WORDS - 1:
+    if _IDIOM.search(clause):
+        return True
+    if clause.count(" ") + clause.count("'") < _FEWEST_WORDS - 1 and not _SHORT_EVENT.fullmatch(clause):
         return True
     if clause.partition(" ")[0].lower() in _UNRESOLVED and not _SINCE.match(clause):
         return True
@@ -188,14 +188,14 @@ _NO_JOKE: Final = re.compile(r"\b(?:not (?:kidding|joking)|no (?:joke|kidding))\
 _BREAK: Final = re.compile(r"\s*(?:;|\s[-–—]+\s|-+\s|--+|—|–|\.{2,}|…|[!?.](?=\s+\S))\s*")  # noqa: RUF001 - dashes
 
 _OPENING: Final = re.compile(
-    r"(?:(?:hey|hi|hello|wow|whoa|woah|yeah|yea|yep|yes|yup|oh|ah|aww?|hm+|well|so|and|but|also|plus|anyways?|btw"
+    r"(?:(?:hey|hi|hello|wow|whoa|woah|yeah|yea|yep|yes|yup|nope|nah|oh|ah|aww?|hm+|well|so|and|but|also|plus|anyways?|btw"
     r"|by the way|(?:ha){2,}h?|lol|omg|ok|okay|sure|totally|definitely|absolutely|exactly|thanks|thank you|thx"
     r"|actually|honestly|basically|guess what|you know(?: what)?|i mean|in fact|oh my god|sorry|unfortunately"
     r"|luckily|fortunately|sadly|thankfully|anyhow|for sure|of course|to be honest|tbh|fyi|or|yet|heads up|apparently"
     r"|(?:please )?(?:remember|note) that|keep in mind that|just so you know|for the record|in case you (?:need it|wonder)"
     r"|(?:it )?turn(?:s|ed) out(?: that)?|(?:i )?(?:must|have to|should|can|need to) (?:tell you|say|admit)(?: that)?|because"
     r"|good (?:morning|afternoon|evening|night))\b[\s,!.:-]*"
-    r"|(?:no|nah|nope|not yet|not really|same here|true|right|cool|nice|great|awesome|amazing|good|then|now|besides"
+    r"|(?:no|not yet|not really|same here|true|right|cool|nice|great|awesome|amazing|good|then|now|besides"
     r"|in addition|speaking of which|on another note|good news|great news|first|second|third|finally|not much|same"
     r"|agreed|good point|no worries|no problem|as for me|as you know|like i said|no wait|wait|hold on|scratch that"
     r"|correction|dude|man|bro|though|please|perfect|ugh|ha|hooray|(?:the |a |an |one |just |and )?(?:[a-z]+ ){0,2}?"
@@ -207,10 +207,10 @@ _SIGNS: Final = " \t,.!:;*_~-"
 _DOTTED_END: Final = re.compile(r"\b[A-Za-z]\.[A-Za-z]$")
 _LAST_WORDS: Final = (
     "though", "too", "haha", "lol", "know", "right", "well", "yeah", "btw", "way", "tbh", "fyi", "apparently", "obviously",
-    "please", "it", "record", "thanks", "finally", "sorry", "wonder",
+    "it", "record", "thanks", "finally", "sorry", "wonder",
 )  # fmt: skip
 _CLOSING: Final = re.compile(
-    r"(?:,\s*(?:though|too|you know|right|as well|so yeah|obviously|apparently|please|finally|sorry)|[,\s]+(?:haha|lol|btw"
+    r"(?:,\s*(?:though|too|you know|right|as well|so yeah|obviously|apparently|finally|sorry)|[,\s]+(?:haha|lol|btw"
     r"|by the way|tbh|fyi|thanks|for the record|in case you (?:need it|wonder|ever need it)|though))$",
     re.IGNORECASE,
 )
@@ -228,7 +228,7 @@ _SUPPOSES: Final = re.compile(
 _UNREAL: Final = frozenset("can could could've if might must should should've wish would would've".split())
 _HYPOTHETICAL: Final = re.compile(
     r"\b(?:if (?:i|we|they|he|she|it) \w+|(?:would|could|should|might) have|would've|could've|should've|as if|if only"
-    r"|wish (?:i|we) (?:had|were|was|could)|(?:we|you) (?:should|could|can|might|must))\b",
+    r"|wish (?:i|we) (?:had|were|was|could)|(?:we|you) (?:should|could|might|must|can(?!.*\b(?:now|again|only)\b)))\b",
     re.IGNORECASE,
 )
 _DEGREE: Final = (
@@ -241,7 +241,7 @@ _SMALL_TALK: Final = re.compile(
     r"(?:glad|sorry|sure\b|here for|here if|rooting|jealous|impressed|envious|all ears|there for you|blown away"
     r"|pleased to|happy (?:for|to (?:hear|help|see|know|be))|(?:grateful|thankful|lucky) (?:for|to have) you|bet\b"
     r"|agree|see\b(?: what|\.|,|$)|hear (?:you|ya|that)|get (?:it|you|that|what|how|where)\b"
-    r"|got (?:you|ya|it|this|your)\b|know (?:what|how|you|that|it|right|the feeling|exactly|who)|understand\b"
+    r"|got (?:you|ya|it|this|your)\b|know (?:what|how|you|that|it|right|the feeling|exactly|who)|understand\b(?! (?:some|a|\w+ and\b|(?-i:[A-Z])))"
     r"|imagine|appreciate|thank\b|admit|relate|think (?:so|it|that|you)|guess so|let you|talk to you|see you|tell you"
     r"|hope (?:you|your|it|that|everything|this|they|he|she|all|so|to see you|to hear)|wish you|believe in"
     r"|keep (?:you|that in mind|it in mind|in touch|it up|that up|pushing|going)|wait to (?:see|hear|read|try)"
@@ -268,11 +268,14 @@ _UNRESOLVED: Final = frozenset(
     another anything each everyone everything here here's him nothing one same someone something such them what which
     """.split()
 )
+# They need no more words: `Zoe died`.
+_IDIOM: Final = re.compile(
+    r"\b(?:get me started|fingers crossed|long story|no offen[cs]e|speak of the devil|silver lining|thank god$|believe it or not$)",
+    re.IGNORECASE,
+)
+_SHORT_EVENT: Final = re.compile(r"[A-Z][\w'-]+ (?:died|left|quit|retired|resigned|moved|graduated|married)")
 _SINCE: Final = re.compile(
     r"it(?:'s| has| is| was) (?:been )?(?!ages|a while|so long|too long|forever).* since (?:i|we|my)\b", re.IGNORECASE
-)
-_BEHIND_JOINT: Final = re.compile(
-    r"(?:, (?:but|and|so|though)|,| but| so) (?=(?:I|I'm|I've|I'd|I'll|[Ww]e|[Ww]e're|[Ww]e've|my) )"
 )
 _YOU: Final = frozenset("you you're you'll you'd you've".split())
 _JOINTS: Final = frozenset("and but so because if when while as like since where".split())

@@ -7,20 +7,24 @@ words such as `yesterday`. Only English is understood; a text in another languag
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import prod
 from typing import Final
 
-from perdure.learn.clause_heads import WORD
+from perdure.learn.clause_heads import THIRD, WORD
+from perdure.learn.english_verbs import BASE, is_past
 from perdure.learn.guidelines import read_guideline
 from perdure.learn.kin import find_kin
 from perdure.learn.moods import MOODS
 from perdure.learn.slots import Reading
 from perdure.learn.speech_acts import clauses
 from perdure.learn.subjects import SubjectReader, Told
+from perdure.learn.substance import says_what_changed
 from perdure.text.calendar_ranges import DAY
+from perdure.text.english import is_common
 from perdure.text.keyword_terms import language_of
 from perdure.text.keyword_words import FUNCTION_WORDS
 from perdure.text.keywords import extract_keywords
@@ -61,13 +65,15 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
     certain = True
     for clause in clauses(text, listener):
         is_role = listener[0].islower()
-        guideline = read_guideline(clause.spoken, speaker, listener) if is_role else None
+        guideline = read_guideline(clause.spoken, speaker, listener) if is_role and not clause.asks else None
         if guideline:
             fact, reading = guideline
             found.append(_statement(Told(fact, listener, reading, 0.9), frozenset(), speaker, at))
         words = [match[0].lower() for match in WORD.finditer(clause.text)]
         english = sum(word.partition("'")[0] in _ENGLISH for word in words)
-        if guideline or not words or english < _SOME_ENGLISH * len(words) or (is_role and _OF_YOU.match(clause.text)):
+        if not words and not guideline:
+            reader.hear(clause.spoken, find_kin(clause.spoken, speaker))
+        if guideline or not words or not _is_english(words) or (is_role and _OF_YOU.match(clause.text)):
             continue
         certain = certain and english >= _MUCH_ENGLISH * len(words)
         kin = find_kin(clause.text, speaker)
@@ -79,6 +85,15 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
     return found if certain or language_of(text) == "en" else []
 
 
+def _is_english(words: Sequence[str]) -> bool:
+    """Whether enough of the words are English ones, also in a short sentence: `Choir practice starts at seven`."""
+    known = sum(
+        word.partition("'")[0] in _ENGLISH or word in BASE or word in THIRD or is_past(word) or is_common(word)
+        for word in words
+    )
+    return known >= _SOME_ENGLISH * len(words)
+
+
 def _name(name: str, role: str) -> str:
     return " ".join(name.split())[:_LONGEST_NAME].strip() or role
 
@@ -88,13 +103,14 @@ def _tells(told: Told, speaker: str) -> bool:
     category, slot, value, _ = told.reading
     if slot and category == "identity":
         return True
+    own = {match[0].lower() for match in WORD.finditer(speaker)}
     words, values = (
-        {match[0].lower().partition("'")[0] for match in WORD.finditer(text)}
-        for text in (told.text.replace(speaker, ""), value)
+        {match[0].lower().partition("'")[0] for match in WORD.finditer(text)} - own for text in (told.text, value)
     )
-    if slot and category != "goal":
+    if slot and category != "goal" and values:
         return bool(values - _ENGLISH - MOODS)
-    return len(words - _ENGLISH - MOODS) > 1
+    content = words - _ENGLISH - MOODS
+    return len(content) > 1 or (bool(content) and says_what_changed(told.text))
 
 
 def _statement(told: Told, words: AbstractSet[str], speaker: str, at: datetime) -> Statement:
@@ -158,7 +174,7 @@ def _dates(time: TimeRange) -> str:
 
 _LONGEST_NAME: Final = 64
 _ENGLISH: Final = FUNCTION_WORDS["en"]
-_SOME_ENGLISH: Final = 0.2
+_SOME_ENGLISH: Final = 0.25
 _MUCH_ENGLISH: Final = 0.33
 # Hedged, reported, said to somebody.
 _DOUBTS: Final = (

@@ -41,9 +41,16 @@ class SubjectReader:
             self.person = self.thing = ""
             return None
         head = find_head(tokens) or find_late_head(tokens)
+        if head and not _UNKNOWN.isdisjoint(token.word for token in tokens[: head.subject]):
+            return None
         told = self._told(clause, tokens, head, kin)
         self._remember(clause.text, tokens, head, kin, told)
         return told
+
+    def hear(self, spoken: str, kin: list[Kin]) -> None:
+        """What tells nothing may still name whom the next clause is about: `Carys rang`, `what does my son eat?`."""
+        tokens = tokens_of(spoken)
+        self._remember(spoken, tokens, find_head(tokens), kin, None)
 
     def _told(self, clause: Clause, tokens: list[Token], head: Head | None, kin: list[Kin]) -> Told | None:
         text = clause.text
@@ -57,11 +64,15 @@ class SubjectReader:
                 return self._of_speaker(text, tokens, head, 0.9)
             case "person" | "thing_pronoun":
                 return self._of_pronoun(text, tokens, head)
+            case "own" | "name" if "i" in (token.word for token in tokens[head.subject : head.end]):
+                return self._of_several(text, tokens, head)
             case "own":
                 return self._of_possession(text, tokens, head, kin)
             case "name" | "thing":
                 return self._of_other(text, tokens, head)
-            case "you" | "there":
+            case "there":
+                return self._of_what_there_is(text, tokens, head)
+            case "you":
                 return None
 
     def _remember(self, text: str, tokens: list[Token], head: Head | None, kin: list[Kin], told: Told | None) -> None:
@@ -82,18 +93,27 @@ class SubjectReader:
         named = self.person if is_person else self.thing if tokens[head.subject].word.startswith("it") else ""
         if not named or head.subject > 0:
             return None
-        verb = ""
         if "'" in tokens[head.subject].word:
-            following = tokens[1].word
-            verb = " has" if following in PARTICIPLES or following == "got" or following in _HAS_BEFORE else " is"
-            if tokens[head.subject].word.endswith(("'d", "'ll")):
+            if not tokens[head.subject].word.endswith("'s"):
                 return None
-        told = tell(named + verb + text[tokens[head.subject].end :], self.speaker, self.listener).text
+            text = _spelled_out(text, tokens, head)
+        after = text[text.index(" ") :]
+        told = tell(named + after, self.speaker, self.listener).text
         own = tell(named, self.speaker, self.listener).text
         predicate = told[len(own) + 1 :]
         if is_person:
             return _judged(told, own, predicate, 0.6)
         return self._judged_thing(told, own, predicate, 0.5)
+
+    def _of_what_there_is(self, text: str, tokens: list[Token], head: Head) -> Told | None:
+        """`There's a room from the 4th of May`."""
+        start = tokens[head.subject].end
+        full = f"There is{text[start:]}" if head.verb < head.end else text
+        found = _WHAT_THERE_IS.match(full)
+        if head.subject > 0 or found is None or not is_particular(found["what"], is_named=False):
+            return None
+        told = tell(full, self.speaker, self.listener).text
+        return None if _DANGLING.match(found["what"]) else Told(told, found["noun"].lower(), Reading(), 0.6, past=False)
 
     def _of_speaker(self, text: str, tokens: list[Token], head: Head, confidence: float) -> Told | None:
         told = tell(text, self.speaker, self.listener)
@@ -104,12 +124,24 @@ class SubjectReader:
             predicate = predicate[thought.end() + len(self.speaker) + 1 :]
         if is_passing(predicate):
             return None
+        # `I'm Ana, 34`: the name is told by whoever gives it.
+        if predicate.startswith(f"is {self.speaker},"):
+            predicate = f"is {predicate[len(self.speaker) + 4 :].strip(' ,')}"
+            return _judged(f"{self.speaker} {predicate}", self.speaker, predicate, confidence)
+        if predicate == f"is {self.speaker}":
+            return None
         if tokens[head.subject].word.startswith("we") and _OF_A_PLACE.match(predicate):
             # Not the speaker is open on Sundays.
             place = f"{self.speaker}'s place"
             fact = f"{told.text[: told.subject]}{place} {predicate}"
             return Told(fact, place, Reading(), confidence, past=False)
         return _judged(told.text, self.speaker, predicate, confidence)
+
+    def _of_several(self, text: str, tokens: list[Token], head: Head) -> Told | None:
+        """`My sister and I love opera`."""
+        told = tell(text, self.speaker, self.listener).text
+        predicate = told[_predicate_start(told, tokens, head) :]
+        return None if is_passing(predicate) else _judged(told, self.speaker, predicate, 0.8)
 
     def _of_possession(self, text: str, tokens: list[Token], head: Head, kin: list[Kin]) -> Told | None:
         """`My job is …` tells of the speaker, `my sister Anna is …` of Anna."""
@@ -133,9 +165,8 @@ class SubjectReader:
             return Told(told, f"{self.speaker}'s {thing['noun']}", Reading("identity", kind, value), 0.8, past=False)
         start = _predicate_start(told, tokens, head)
         predicate = told[start:]
-        first, last = tokens[1], tokens[head.end - 1]
-        named = next((token for token in tokens[2 : head.end] if token.word in _PREPOSITIONS or token.breaks), None)
-        noun = text[first.start : tokens[tokens.index(named) - 1].end if named else last.end].removesuffix("'s")
+        ends = (at for at in range(2, head.end) if tokens[at].word in _PREPOSITIONS or tokens[at].breaks)
+        noun = text[tokens[1].start : tokens[next(ends, max(head.end, 2)) - 1].end].removesuffix("'s")
         own = kin[0].subject if kin else f"{self.speaker}'s {noun}"
         if kin or noun.split()[-1].lower() in RELATIONS:
             return None if is_passing(predicate) else _judged(told, own, predicate, 0.8)
@@ -190,8 +221,10 @@ def _spelled_out(text: str, tokens: Sequence[Token], head: Head) -> str:
     token = tokens[head.verb]
     if head.verb >= head.end or not token.word.endswith("'s"):
         return text
-    following = tokens[head.verb + 1].word
-    verb = "has" if following in {"been", "got", "gone"} or (following in PARTICIPLES and following != "done") else "is"
+    following = next((one.word for one in tokens[head.verb + 1 :] if not is_adverb(one.word)), "")
+    words = [one.word for one in tokens[head.verb + 1 : head.verb + 4] if not is_adverb(one.word)]
+    has_object = len(words) > 1 and (is_past(words[0]) or words[0] in PARTICIPLES) and words[1] in _OBJECTS
+    verb = "has" if following in _BEHIND_HAS or has_object else "is"
     return f"{text[: token.end - 2]} {verb}{text[token.end :]}"
 
 
@@ -225,7 +258,7 @@ def _with_subject(clause: str, tokens: Sequence[Token]) -> str:
     verb, following = words[at], words[at + 1 : at + 4]
     rest = clause[:1].lower() + clause[1:]
     # `Mixed emotions are rough` and `reminded me of it` have another subject.
-    if not _OTHERS.isdisjoint(following):
+    if not _OTHERS.isdisjoint(following) or (at + 1 < len(tokens) and tokens[at + 1].breaks):
         return ""
     if verb in FEELINGS or verb in _STATES or (is_past(verb) and following[:1] == ["by"]):
         return f"I'm {rest}"
@@ -242,6 +275,10 @@ def _with_subject(clause: str, tokens: Sequence[Token]) -> str:
 
 
 _SHORT: Final = 3
+_UNKNOWN: Final = frozenset("he he's she she's they they're it it's him them those these".split())
+_WHAT_THERE_IS: Final = re.compile(
+    r"There (?:is|are) (?P<what>(?:an?|one|two|three|only|\d+)(?: new| only)? (?P<noun>[\w-]+)\b.*)", re.IGNORECASE
+)
 _NOBODY: Final = frozenset("their its your no any nobody".split())
 _REACTIONS: Final = frozenset("glad happy sorry proud lucky sure hope grateful thankful".split())
 _GERUNDS: Final = frozenset(
@@ -256,7 +293,8 @@ _NOT_ELIDED: Final = frozenset(
 _SINCE: Final = re.compile(r"since\b|for (?:\d|a|ages|years)")
 _OTHERS: Final = frozenset("are can is isn't me us was wasn't were will".split())
 _PREPOSITIONS: Final = frozenset("about and at by for from in of on that to who with called named".split())
-_HAS_BEFORE: Final = frozenset("finally already just never always".split())
+_BEHIND_HAS: Final = frozenset("been got had become".split())
+_OBJECTS: Final = frozenset("a an the my our his her their your its me us him them it some two three".split())
 _CALLED: Final = re.compile(
     r"\b(?:called|named) ((?:Dr|Mrs?|Ms)\.? [A-Z][\w'-]+|[A-Z][\w'-]+(?: [A-Z][\w'-]+)?|[a-z]+(?=$|[,.;]))"
 )
@@ -272,7 +310,7 @@ _DANGLING: Final = re.compile(
     r"(?:[\w']+ ){1,4}?(?:(?:it|that|they)'\w+\b|(?:it|that|this|them|these|those|him|her|there|so|too|one|ones|others"
     r"|something|anything|the same(?: thing)?|the other one|this time|that time|the thing)"
     r"(?:$|[,.;]| (?:a|a bit|a lot|after|again|all|already|am|and|are|as|at|back|because|before|but|by|down|ever|every"
-    r"|for|from|happen|has|if|in|is|just|last|more|much|myself|next|now|off|often|on|or|out|over|really|recently|right"
+    r"|for|from|happen|has|\w+ing|if|in|is|just|last|more|much|myself|next|now|off|often|on|or|out|over|really|recently|right"
     r"|since|so|some|sometime|soon|the|their|themselves|to|today|too|until|up|very|was|well|while|with|work|yesterday"
     r"|yet)\b))",
     re.IGNORECASE,

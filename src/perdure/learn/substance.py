@@ -27,6 +27,7 @@ _PASSING: Final = re.compile(
     r"|(?:\w+ly )?(?:could|would|should|might|may|must|shall)(?:n't| not)?\b"
     r"(?! (?:really |also |much )?(?:like|love|prefer|rather)\b)"
     r"|(?:is|are) (?:basically|literally|practically|secretly|virtually|apparently)\b"
+    r"|(?:looks?|seems?|sounds?) (?!after|for|at|into|forward|up)|(?:doesn't|don't|couldn't) care\b"
     r"|(?:miss|misses|regret|regrets|swear|swears|hope|hopes|wonder|wonders|guess|guesses|bet|bets|doubts?|wish|wishes)\b"
     r"|(?:nearly|almost) (?:wept|cried|died|fainted|screamed|laughed)\b|(?:wept|cried|laughed|screamed)\b"
     r"|(?:has|have) no (?:idea|clue|words|words left|regrets)\b|\w+(?: \w+)? (?:as if|like (?:an?|the|my|it))\b",
@@ -54,6 +55,7 @@ _TIMES: Final = re.compile(
     r"|november|december|noon|midnight|o'clock)\b|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
     re.IGNORECASE,
 )
+_REQUIRED: Final = re.compile(r"(?:should|must)(?:n't| not)? be\b", re.IGNORECASE)
 _PRAISE: Final = re.compile(
     r"(?:is|are|was|were|looks?|sounds?|seems?|feels?|tastes?|smells?) (?:\w+ly |so |very |too |just |quite |pretty |all )*"
     r"(?:the (?:best|worst|most|least|funniest|greatest|only thing)|an? (?:\w+ )?(?:nightmare|dream|joke|treasure|monster"
@@ -76,17 +78,35 @@ def is_plain(predicate: str) -> bool:
 
 def is_particular(predicate: str, *, is_named: bool) -> bool:
     """Whether what is told of a thing is more than praise and mood. `The house is too quiet` is not."""
-    if not is_plain(predicate) or _PRAISE.match(predicate):
+    if (not is_plain(predicate) and not _REQUIRED.match(predicate)) or _PRAISE.match(predicate):
         return False
     spelled = _WORD.findall(predicate)
+    if len(spelled) == 1 and spelled[0].lower() not in _ENDINGS:
+        return False
     words = {word.lower() for word in spelled}
     content = words - _ENGLISH - MOODS
     marks = bool(_MARKED.search(predicate)) + bool(_TIMES.search(predicate)) + any(word[0].isupper() for word in spelled[1:])
     if is_named and spelled and spelled[0].lower() in _ENDINGS:
         return True
-    return bool(content or _TIMES.search(predicate)) and (marks > 0 or len(content) > _ENOUGH) and not (words & MOODS and marks < _SEVERAL)
+    if words & MOODS and marks < _SEVERAL:
+        return False
+    acts = bool(spelled) and spelled[0].lower() not in _COPULAS
+    enough = _ENOUGH - (is_named or acts)
+    return bool(content or _TIMES.search(predicate)) and (marks > 0 or len(content) > enough)
 
 
+def says_what_changed(text: str) -> bool:
+    """`pays alone now`, `became a pilot`: few words are enough where they say what is otherwise than before."""
+    return _CHANGES.search(text) is not None
+
+
+_CHANGES: Final = re.compile(
+    r"\b(?:now|any ?more|no longer|again|instead|only|alone|became|become|joined|quit|left|died|gave up|given up|switched"
+    r"|stopped|started|moved|retired|resigned|sold|bought|adopted|married|divorced|graduated|promoted|hired|fired|born"
+    r"|cancell?ed|lost|broke up|split up)\b",
+    re.IGNORECASE,
+)
 _ENOUGH: Final = 2
 _SEVERAL: Final = 2
+_COPULAS: Final = frozenset("is are was were isn't aren't wasn't weren't".split())
 _ENDINGS: Final = frozenset("died left quit passed resigned retired moved".split())
