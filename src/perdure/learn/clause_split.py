@@ -95,9 +95,13 @@ def _turns(right: Sequence[Token], head: Head | None, joint: str) -> bool:
     """Whether somebody is told to do something, or a sentence without a subject begins: `I moved, send it there`,
     `the test is red, changed the date`.
     """
-    if joint != "," or head is None or len(right) < _FEWEST or right[1].breaks:
+    if joint not in {",", "so"} or len(right) < _FEWEST or right[1].breaks:
         return False
     first, second = right[0].word, right[1].word
+    if first == "please":
+        return True
+    if head is None:
+        return False
     if first in {"please", "don't", "let's"} or (first in BASE and second in _BEHIND_VERBS and not is_past(first)):
         return True
     return is_past(first) and second in _BEHIND_PASTS and head.kind in {"thing", "there"}
@@ -147,6 +151,7 @@ def _shared_subject(text: str, left: Sequence[Token], right: Sequence[Token], he
     if joint == ",":
         # Of a thing, a sentence without a subject is the speaker's.
         fits = head.kind not in {"thing", "there"} and verb in _PLAINLY_PAST and following in _BEHIND_PASTS
+        fits = fits or (head.kind == "self" and verb in _ELIDED and verb != "not")
         return f"{subject} " if fits else ""
     if is_past(verb) and following not in {"by", ""}:
         # `A house built in 1900 and sold` and `I'm tired and annoyed` share more than the subject.

@@ -192,7 +192,7 @@ _OPENING: Final = re.compile(
     r"|by the way|(?:ha){2,}h?|lol|omg|ok|okay|sure|totally|definitely|absolutely|exactly|thanks|thank you|thx"
     r"|actually|honestly|basically|guess what|you know(?: what)?|i mean|in fact|oh my god|sorry|unfortunately"
     r"|luckily|fortunately|sadly|thankfully|anyhow|for sure|of course|to be honest|tbh|fyi|or|yet|heads up|apparently"
-    r"|(?:please )?(?:remember|note) that|keep in mind that|just so you know|for the record|in case you (?:need it|wonder)"
+    r"|(?:please )?(?:remember|note) that|keep in mind that|just so you know|for the record|in case you (?:need it|wonder)|(?:a |quick |small |gentle )?reminder that"
     r"|(?:it )?turn(?:s|ed) out(?: that)?|(?:i )?(?:must|have to|should|can|need to) (?:tell you|say|admit)(?: that)?|because"
     r"|good (?:morning|afternoon|evening|night))\b[\s,!.:-]*"
     r"|(?:no|not yet|not really|same here|true|right|cool|nice|great|awesome|amazing|good|then|now|besides"

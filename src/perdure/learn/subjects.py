@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from perdure.learn.clause_heads import STRONG, Head, Token, find_head, find_late_head, tokens_of
 from perdure.learn.english_verbs import FEELINGS, PARTICIPLES, is_adverb, is_past
 from perdure.learn.kin import RELATIONS, Kin
+from perdure.learn.notes import read_note
 from perdure.learn.slots import Reading, read_predicate, slot_of
 from perdure.learn.speech_acts import Clause
 from perdure.learn.substance import is_particular, is_passing, is_plain
@@ -56,9 +57,9 @@ class SubjectReader:
         text = clause.text
         if head is None:
             elided = _with_subject(text, tokens) if clause.begins else ""
-            tokens = tokens_of(elided)
-            head = find_head(tokens) if elided else None
-            return self._of_speaker(elided, tokens, head, 0.7) if head else None
+            full = tokens_of(elided)
+            head = find_head(full) if elided else None
+            return self._of_speaker(elided, full, head, 0.7) if head else self._of_note(text, tokens)
         match head.kind:
             case "self":
                 return self._of_speaker(text, tokens, head, 0.9)
@@ -75,6 +76,12 @@ class SubjectReader:
             case "you":
                 return None
 
+    def _of_note(self, text: str, tokens: list[Token]) -> Told | None:
+        note = read_note(text, tokens)
+        if note is None:
+            return None
+        return Told(tell(note.text, self.speaker, self.listener).text, note.subject, Reading(), 0.5, past=False)
+
     def _remember(self, text: str, tokens: list[Token], head: Head | None, kin: list[Kin], told: Told | None) -> None:
         """Whom and what the next clause may mean."""
         if head and head.kind in {"person", "thing_pronoun"} and told:
@@ -89,6 +96,9 @@ class SubjectReader:
 
     def _of_pronoun(self, text: str, tokens: list[Token], head: Head) -> Told | None:
         """`She works there`, of the one who was named before; `it is …`, of the thing."""
+        if tokens[head.subject].word.startswith("they"):
+            done = _DONE_BY_THEM.match(text)
+            return self._of_what_was_done(done) if done and not self.person else None
         is_person = head.kind == "person"
         named = self.person if is_person else self.thing if tokens[head.subject].word.startswith("it") else ""
         if not named or head.subject > 0:
@@ -104,6 +114,17 @@ class SubjectReader:
         if is_person:
             return _judged(told, own, predicate, 0.6)
         return self._judged_thing(told, own, predicate, 0.5)
+
+    def _of_what_was_done(self, done: re.Match[str]) -> Told | None:
+        """`They have changed my tablets`: nobody needs to know who."""
+        thing = done["thing"].lower()
+        if thing in {"me", "us"}:
+            subject, several = self.speaker, False
+        else:
+            subject, several = tell(done["thing"], self.speaker, self.listener).text, thing.endswith("s")
+        after = tell(done["rest"], self.speaker, self.listener).text if done["rest"] else ""
+        predicate = f"{'were' if several else 'was'} {done['verb'].lower()}{after}"
+        return Told(f"{subject} {predicate}", subject, Reading(), 0.6)
 
     def _of_what_there_is(self, text: str, tokens: list[Token], head: Head) -> Told | None:
         """`There's a room from the 4th of May`."""
@@ -168,6 +189,8 @@ class SubjectReader:
         ends = (at for at in range(2, head.end) if tokens[at].word in _PREPOSITIONS or tokens[at].breaks)
         noun = text[tokens[1].start : tokens[next(ends, max(head.end, 2)) - 1].end].removesuffix("'s")
         own = kin[0].subject if kin else f"{self.speaker}'s {noun}"
+        if noun.lower() in _SELF_PARTS:
+            return None
         if kin or noun.split()[-1].lower() in RELATIONS:
             return None if is_passing(predicate) else _judged(told, own, predicate, 0.8)
         return self._judged_thing(told, own, predicate, 0.8)
@@ -275,6 +298,14 @@ def _with_subject(clause: str, tokens: Sequence[Token]) -> str:
 
 
 _SHORT: Final = 3
+# How they are is how somebody feels.
+_SELF_PARTS: Final = frozenset("brain head heart mind soul mood feet face".split())
+_DONE_BY_THEM: Final = re.compile(
+    r"they(?:'ve| have| just| finally)* (?P<verb>\w{3,}ed|cut|put)(?= (?:me|us|my|our|the)\b)"
+    r" (?P<thing>me|us|(?:my|our|the) [\w'-]+(?: (?!to\b|from\b|on\b|in\b|at\b|by\b|for\b|until\b|off\b)[\w'-]+){0,2})"
+    r"(?P<rest>(?: .*)?)",
+    re.IGNORECASE,
+)
 _UNKNOWN: Final = frozenset("he he's she she's they they're it it's him them those these".split())
 _WHAT_THERE_IS: Final = re.compile(
     r"There (?:is|are) (?P<what>(?:an?|one|two|three|only|\d+)(?: new| only)? (?P<noun>[\w-]+)\b.*)", re.IGNORECASE

@@ -27,8 +27,9 @@ _PASSING: Final = re.compile(
     r"|(?:\w+ly )?(?:could|would|should|might|may|must|shall)(?:n't| not)?\b"
     r"(?! (?:really |also |much )?(?:like|love|prefer|rather)\b)"
     r"|(?:is|are) (?:basically|literally|practically|secretly|virtually|apparently)\b"
-    r"|(?:looks?|seems?|sounds?) (?!after|for|at|into|forward|up)|(?:doesn't|don't|couldn't) care\b"
+    r"|(?:looks?|seems?|sounds?) (?!after|for|at|into|forward|up|in )|(?:doesn't|don't|couldn't) care\b"
     r"|(?:miss|misses|regret|regrets|swear|swears|hope|hopes|wonder|wonders|guess|guesses|bet|bets|doubts?|wish|wishes)\b"
+    r"|.*\b(?:coming over|heading (?:over|home|out)|on (?:my|their) way|(?:fell|fallen) off (?:my|their) chair)\b"
     r"|(?:nearly|almost) (?:wept|cried|died|fainted|screamed|laughed)\b|(?:wept|cried|laughed|screamed)\b"
     r"|(?:has|have) no (?:idea|clue|words|words left|regrets)\b|\w+(?: \w+)? (?:as if|like (?:an?|the|my|it))\b",
     re.IGNORECASE,
@@ -60,7 +61,7 @@ _PRAISE: Final = re.compile(
     r"(?:is|are|was|were|looks?|sounds?|seems?|feels?|tastes?|smells?) (?:\w+ly |so |very |too |just |quite |pretty |all )*"
     r"(?:the (?:best|worst|most|least|funniest|greatest|only thing)|an? (?:\w+ )?(?:nightmare|dream|joke|treasure|monster"
     r"|mess|pain|gem|saint|genius|idiot|blast|disaster|miracle|shame|thing|life|hero|legend)\b)|(?:is|are|was|were) (?:too|so)\b"
-    r"|(?:looks?|sounds?|seems?|feels?) ",
+    r"|(?:looks?|sounds?|seems?|feels?) (?!after|for|at|into|forward|up|in )",
     re.IGNORECASE,
 )
 
@@ -86,7 +87,7 @@ def is_particular(predicate: str, *, is_named: bool) -> bool:
     words = {word.lower() for word in spelled}
     content = words - _ENGLISH - MOODS
     marks = bool(_MARKED.search(predicate)) + bool(_TIMES.search(predicate)) + any(word[0].isupper() for word in spelled[1:])
-    if is_named and spelled and spelled[0].lower() in _ENDINGS:
+    if spelled and spelled[0].lower() in _ENDINGS:
         return True
     if words & MOODS and marks < _SEVERAL:
         return False
@@ -109,4 +110,9 @@ _CHANGES: Final = re.compile(
 _ENOUGH: Final = 2
 _SEVERAL: Final = 2
 _COPULAS: Final = frozenset("is are was were isn't aren't wasn't weren't".split())
-_ENDINGS: Final = frozenset("died left quit passed resigned retired moved".split())
+_ENDINGS: Final = frozenset(
+    """
+    approved booked cancelled canceled confirmed died fixed left moved paid passed quit repaired resigned retired signed
+    sold stolen
+    """.split()
+)

@@ -74,7 +74,7 @@ class _Teller:
                 self._name_subject(at, stem, _CONTRACTED.get(apostrophe + ending, ""))
             elif word in {"my", "our"}:
                 self.told.append("their" if self.subject >= 0 else f"{self.speaker}'s")
-            elif word == "us" and self._word(at - 1) == "of":
+            elif word == "us" and self._word(at - 1) == "of" and self._word(at + 1) not in {"two", "three", "four"}:
                 self.told.append(f"{self.speaker}'s group")
             elif word in self.replaced:
                 self.told.append(self.replaced[word])

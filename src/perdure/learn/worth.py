@@ -14,7 +14,7 @@ from perdure.learn.statements import Statement
 from perdure.learn.substance import says_what_changed
 from perdure.text.keyword_words import FUNCTION_WORDS
 
-LEAST_WORTH: Final = 0.28
+LEAST_WORTH: Final = 0.26
 """What is worth less says little: promises, vague plans, and who they are about is not clear."""
 
 _WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
