@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from perdure.learn.english_verbs import BASE, MODALS, PARTICIPLES, is_adverb, is_past, third_person
+from perdure.text.english import is_common
 from perdure.text.keyword_words import FUNCTION_WORDS
 
 Kind = Literal["self", "you", "person", "thing_pronoun", "there", "own", "name", "thing"]
@@ -74,10 +75,9 @@ def find_late_head(tokens: Sequence[Token]) -> Head | None:
 
 def has_verb(tokens: Sequence[Token]) -> bool:
     """Whether there is any finite verb in it, whoever it belongs to."""
-    return any(
-        token.word in STRONG or is_past(token.word) or ("'" in token.word[1:-1] and token.word.partition("'")[0] in _PRONOUNS)
-        for token in tokens
-    ) or (len(tokens) > 1 and find_head(tokens) is not None)
+    if any(token.word in STRONG or is_past(token.word) for token in tokens):
+        return True
+    return any(token.word in _NEW_SUBJECTS for token in tokens) or (len(tokens) > 1 and find_head(tokens) is not None)
 
 
 def may_be_finite(word: str) -> bool:
@@ -115,60 +115,77 @@ def _verbs(tokens: Sequence[Token], at: int) -> list[int]:
 
 def _of_noun(tokens: Sequence[Token], at: int) -> Head | None:
     """The first verb behind a noun, or a form of `be` or `have` right behind it: `the used car is red`."""
-    token = tokens[at]
+    kind = _kind_of_noun(tokens[at], begins=at == 0)
+    if kind is None:
+        return None
+    led = tokens[at].word in _DETERMINERS or tokens[at].word in _OWNERS
+    for place, plural, inside in _noun_phrase(tokens, at + led):
+        word, is_first = tokens[place].word, place == at + led
+        if word.endswith("'s") and _is_contraction(tokens, place):
+            return Head(kind, at, place + 1, place, plural)
+        if is_first or not (word in STRONG or _is_verb(tokens, place, plural=plural, led=led, inside=inside)):
+            continue
+        if word in STRONG and tokens[place - 1].word in _JOINS:
+            continue
+        verb = place if word in STRONG else _later_verb(tokens, place)
+        return Head(kind, at, _without_adverbs(tokens, at, verb), verb, plural)
+    return None
+
+
+def _kind_of_noun(token: Token, *, begins: bool) -> Kind | None:
+    """None for a word with which no subject begins."""
     word = token.word
-    led = word in _DETERMINERS or word in _OWNERS
-    named = not led and token.spelled[0].isupper() and word not in _ENGLISH
-    if not led and (word in _NOT_SUBJECTS or (word.partition("'")[0] in _ENGLISH and word not in _COUNTS) or is_past(word)):
+    if word in _DETERMINERS or word in _OWNERS:
+        return "own" if word in {"my", "our"} else "thing"
+    is_function_word = word.partition("'")[0] in _ENGLISH
+    if word in _NOT_SUBJECTS or is_function_word or is_past(word) or word.endswith(_CONTRACTED):
         return None
-    if word.endswith(("n't", "'m", "'ll", "'ve", "'re", "'d")):
-        return None
-    kind: Kind = "own" if word in {"my", "our"} else "name" if named else "thing"
-    found: int | None = None
-    joined = plural = inside = False
-    behind_apposition = -1
-    place = at + (0 if not led else 1)
-    last = min(len(tokens), at + _LONGEST_SUBJECT)
-    while place < last:
-        token, word = tokens[place], tokens[place].word
-        if token.breaks and place > at and place != behind_apposition:
+    # Every sentence begins with a capital letter.
+    is_named = token.spelled[0].isupper() and (not begins or word == "user" or not is_common(word))
+    return "name" if is_named else "thing"
+
+
+def _noun_phrase(tokens: Sequence[Token], start: int) -> Iterator[tuple[int, bool, bool]]:
+    """The places of a noun and of what may belong to it, and of each whether what stands before it is several, and
+    whether it belongs to a preposition.
+    """
+    plural = inside = False
+    place, behind_apposition = start, -1
+    while place < min(len(tokens), start + _LONGEST_SUBJECT):
+        token = tokens[place]
+        if place > start and token.breaks and place != behind_apposition:
             end = _end_of_apposition(tokens, place)
-            if end is None or found is not None:
-                break
+            if end is None:
+                return
             place = behind_apposition = end
             continue
-        if place > at and word in _NEW_SUBJECTS:
-            break
-        if found is not None and (word in _ENDS_SEARCH or word in _OWNERS or word in _DETERMINERS):
-            break
-        behind = place > at + led
-        previous = tokens[place - 1].word if place else ""
-        if behind and word in STRONG and previous not in _JOINS:
-            return Head(kind, at, _without_adverbs(tokens, at, place), place, plural or joined)
-        if word.endswith("'s") and found is None and _is_contraction(tokens, place):
-            return Head(kind, at, place + 1, place, plural)
-        if behind and found is None and _is_verb(tokens, place, plural=plural or joined, led=led, inside=inside):
-            found = place
-        if word in _NAMING and behind and place + 1 < last and found == place:
-            # `A woman called Imke starts`: the name belongs to the subject.
-            later = place + 2
-            if later < last and (tokens[later].word in THIRD or tokens[later].word in STRONG or is_past(tokens[later].word)):
-                return Head(kind, at, later, later)
-        if word in _JOINS and found is None:
-            following = tokens[place + 1].word if place + 1 < last else ""
-            if following == "i" and word == "and":
-                plural = joined = True
-                place += 2
-                continue
-            if following in _PRONOUNS or word != "and":
-                break
-            joined = True
-        elif word in _STOPS:
-            break
-        inside = word in _PREPOSITIONS or (inside and word in _DETERMINERS)
-        plural = plural or (found is None and not inside and (word in _PLURALS or _PLURAL.fullmatch(word) is not None))
+        if place > start and token.word in _NEW_SUBJECTS:
+            return
+        yield place, plural, inside
+        if token.word in _JOINS:
+            following = tokens[place + 1].word if place + 1 < len(tokens) else ""
+            if token.word != "and" or (following in _PRONOUNS and following != "i"):
+                return
+            plural = True
+            place += following == "i"
+        elif token.word in _STOPS:
+            return
+        inside = token.word in _PREPOSITIONS or (inside and token.word in _DETERMINERS)
+        plural = plural or (not inside and (token.word in _PLURALS or _PLURAL.fullmatch(token.word) is not None))
         place += 1
-    return None if found is None else Head(kind, at, _without_adverbs(tokens, at, found), found, plural or joined)
+
+
+def _later_verb(tokens: Sequence[Token], place: int) -> int:
+    """The verb behind one that belongs to the subject: `a woman called Imke starts`, `the used car is red`."""
+    if tokens[place].word in _NAMING and place + 2 < len(tokens) and may_be_finite(tokens[place + 2].word):
+        return place + 2
+    for later in range(place + 1, min(place + _LONGEST_SUBJECT, len(tokens))):
+        token = tokens[later]
+        if token.breaks or token.word in _ENDS_SEARCH or token.word in _OWNERS or token.word in _DETERMINERS:
+            break
+        if token.word in STRONG:
+            return later
+    return place
 
 
 def _without_adverbs(tokens: Sequence[Token], at: int, end: int) -> int:
@@ -186,7 +203,12 @@ def _is_verb(tokens: Sequence[Token], place: int, *, plural: bool, led: bool, in
         return False
     if tokens[place].spelled[0].isupper() and not tokens[place].spelled.isupper():
         return False
-    if word in _NAMING and tokens[place - 1].word in _ANYBODY:
+    is_relative = (
+        word in _NAMING
+        and previous in _ANYBODY
+        and not (place + 2 < len(tokens) and may_be_finite(tokens[place + 2].word))
+    )
+    if is_relative:
         return False
     if is_past(word):
         return following != "by"
@@ -224,7 +246,9 @@ def _is_contraction(tokens: Sequence[Token], place: int) -> bool:
 
 
 WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
-_SIGN: Final = re.compile(r"[,;:()\[\]!?\"“”…–—/=]|\s-+\s|(?<!\b[A-Z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)\.(?=\s)")  # noqa: RUF001 - dashes
+_SIGN: Final = re.compile(
+    r"[,;:()\[\]!?\"“”…–—/=]|\s-+\s|(?<!\b[A-Z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)\.(?=\s)"
+)  # noqa: RUF001 - dashes
 _ENGLISH: Final = FUNCTION_WORDS["en"]
 _LONGEST_SUBJECT: Final = 9
 _LONGEST_LEAD: Final = 9
@@ -237,7 +261,10 @@ _CONTRACTIONS: Final = frozenset("m re ve ll d s".split())
 _OWNERS: Final = frozenset("my our his her their your its".split())
 _COUNTS: Final = frozenset("both zero two three four five six several few many most all".split())
 _DETERMINERS: Final = frozenset("the a an this that these those some every each no another any other".split()) | _COUNTS
-_NEW_SUBJECTS: Final = frozenset("i i'm i've i'd i'll we we're we've he he's she she's they they're you it it's".split())
+_NEW_SUBJECTS: Final = frozenset(
+    "i i'm i've i'd i'll we we're we've he he's she she's they they're you it it's".split()
+)
+_CONTRACTED: Final = ("n't", "'m", "'ll", "'ve", "'re", "'d")
 STRONG: Final = MODALS | frozenset(
     """
     am are aren't is isn't was wasn't were weren't has hasn't have haven't had hadn't do don't does doesn't did didn't
@@ -262,6 +289,7 @@ _ANYBODY: Final = frozenset("guy woman man girl boy person lady kid bloke chap f
 _PLURALS: Final = frozenset("both children folks guys kids men parents people police two three women".split())
 _PLURAL: Final = re.compile(r"[a-z]{2,}[^su'\W]s|[a-z]+(?:ches|shes|sses|xes)")
 _NOT_SUBJECTS: Final = frozenset(
+    "looks sounds seems feels makes turns takes gets goes helps keeps means tastes smells "
     "please thanks sorry yes no nope ok okay hey hi hello here let let's lets not never always just if when".split()
 )
 _BEHIND_IS: Final = frozenset(

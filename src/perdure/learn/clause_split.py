@@ -43,7 +43,11 @@ def split_clauses(text: str, *, begins: bool = True) -> list[Piece]:
         right = tokens[joint.behind :]
         begins_clause = _begins_clause(right, joint.word)
         shared = "" if begins_clause else _shared_subject(text, left, right, head, joint.word)
-        if not shared and not (begins_clause and _may_end(left, head, joint.word)) and not _turns(right, head, joint.word):
+        if (
+            not shared
+            and not (begins_clause and _may_end(left, head, joint.word))
+            and not _turns(right, head, joint.word)
+        ):
             continue
         pieces.append(Piece(subject + text[start : joint.start].strip(" ,:"), begins or bool(subject)))
         begins = joint.word == ","
@@ -136,13 +140,17 @@ def _shared_subject(text: str, left: Sequence[Token], right: Sequence[Token], he
     if joint not in {"and", "but", "then", ","} or not right or len(right) < _FEWEST:
         return ""
     place = next((place for place, token in enumerate(right) if not is_adverb(token.word) or token.word in STRONG), 0)
+    if right[place].word in {"returned", "came"} and any(token.word == "moved" for token in left):
+        return ""
     verb, following = right[place].word, right[place + 1].word if place + 1 < len(right) else ""
     if head is None:
         return ""
     if len(left) - head.verb <= 1 and head.kind == "self" and "'" not in left[head.verb].word:
         return ""
     first = left[head.verb].word
-    if first in MODALS or (any(token.word == "to" for token in left[head.verb :]) and verb in BASE and not is_past(verb)):
+    if first in MODALS or (
+        any(token.word == "to" for token in left[head.verb :]) and verb in BASE and not is_past(verb)
+    ):
         return ""
     if head.kind in {"you", "there"}:
         return ""

@@ -101,7 +101,9 @@ _IRREGULAR: Final = {
 }  # fmt: skip
 # They end as a past does, and are none.
 _PREFIXES: Final = ("re", "over", "out", "mis")
-_PREFIXED: Final = frozenset("built did drew grew heard made paid ran read slept sold set taught thought took told wrote".split())
+_PREFIXED: Final = frozenset(
+    "built did drew grew heard made paid ran read slept sold set taught thought took told wrote".split()
+)
 _NOT_PAST: Final = frozenset("bleed breed embed exceed feed heed need proceed speed succeed weed".split())
 
 

@@ -35,7 +35,8 @@ _ONCE: Final = re.compile(
 )
 # `Never give up`, `always be yourself`: they are said to anybody.
 _STYLE: Final = re.compile(
-    r" (?:it|things|them|this) (?:\w+ )?(?:short|brief|simple|concise|formal|informal|casual|polite|plain|quick)", re.IGNORECASE
+    r" (?:it|things|them|this) (?:\w+ )?(?:short|brief|simple|concise|formal|informal|casual|polite|plain|quick)",
+    re.IGNORECASE,
 )
 _AT_LAST: Final = re.compile(r" (?:from now on|in (?:the )?future|going forward|by default)$", re.IGNORECASE)
 _CHEERS: Final = re.compile(r" (?:up|it|going|yourself|afraid|sorry|kind|strong|happy)\b", re.IGNORECASE)
@@ -75,7 +76,13 @@ _WANTED: Final = re.compile(
     r"|(?!no\b)[\w -]{3,40}, (?:not|no) [\w ]{3,30}?|only [\w -]{3,40}?)(?P<asked>,? please)?",
     re.IGNORECASE,
 )
-_RULE: Final = re.compile(r"(?:(?:(?:new|another|one|house|small) )?rules? for you|new rule)[:, ]+(?P<rest>.{6,})", re.IGNORECASE)
+_RULE: Final = re.compile(
+    r"(?:(?:(?:new|another|one|house|small) )?rules? for you|new rule)[:, ]+(?P<rest>.{6,})", re.IGNORECASE
+)
+_SETTING: Final = re.compile(
+    r"(?:please )?(?P<what>(?:make|set|change|raise|lower|increase|reduce|rename|move|switch) (?!it\b|this\b|that\b|them\b|me\b"
+    r"|sure\b|an? )[\w' -]{2,40}? (?:(?:to|from) )?(?:[A-Z]\w*|\d[\w.%]*)(?: ?[\w%]{1,8})?)",
+)
 _COMFORT: Final = frozenset(
     """
     bother care cry die forget get give hesitate hurt know laugh let lose mean mind need panic say see stress take tell
@@ -99,6 +106,15 @@ def read_guideline(clause: str, speaker: str, listener: str) -> tuple[str, Readi
         when = f" {allowed['when'].strip(' ,').lower()}" if allowed["when"] else ""
         return _told(f"{_THIRD.get(may, may)}{allowed['rest']}{when}", speaker, listener)
     return _read_standing(clause, speaker, listener)
+
+
+def read_request(clause: str, speaker: str, listener: str) -> str | None:
+    """What is to be so from now on, and says how much or what: `make the tiles 24 px`, `set the limit to 10`."""
+    match = _SETTING.fullmatch(_PLEASE.sub("", clause))
+    if match is None:
+        return None
+    what = tell(match["what"], speaker, listener).text
+    return f"{speaker[:1].upper()}{speaker[1:]} asked to {what[:1].lower()}{what[1:]}"
 
 
 def _told(predicate: str, speaker: str, listener: str) -> tuple[str, Reading]:

@@ -15,14 +15,31 @@ _ENGLISH: Final = FUNCTION_WORDS["en"]
 _MOST_WORDS: Final = 18
 _FEWEST_WORDS: Final = 3
 _LABEL: Final = re.compile(r"(?P<label>(?:my |our |the )?(?:[\w'-]+ ){0,2}[\w'-]+): (?P<value>\S.*)")
-_NO_LABELS: Final = frozenset("note notes ps example question answer edit update fyi warning todo rule rules error".split())
+_NO_LABELS: Final = frozenset(
+    "note notes ps example question answer edit update fyi warning todo rule rules error".split()
+)
 _DAY: Final = (
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october"
     r"|november|december|christmas|easter"
 )
 _NOUN_PHRASE: Final = re.compile(
-    r"(?P<noun>(?:(?:the|my|our|a|an) )?[\w'-]+(?: [\w'-]+){0,3}?),? (?:on|in|at|from|for|until|since|with|of|near|by)\b.+", re.IGNORECASE
+    r"(?P<noun>(?:(?:the|my|our|a|an) )?[\w'-]+(?: [\w'-]+){0,3}?),? (?:(?:the )?\d+(?:st|nd|rd|th)\b|on|in|at|from|for|until|since|with|of|near|by)\b.+",
+    re.IGNORECASE,
 )
+# So much, or so long, of something; what is when.
+_AMOUNT: Final = (
+    r"(?:(?:about|around|only|almost|over) )?(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
+)
+_MEASURE: Final = re.compile(
+    rf"{_AMOUNT} ?[a-z]+s? (?:in|left|so far|done|total|without|at|per|a (?:day|week|month|year))(?: (?!a row)\S.*)?$",
+    re.IGNORECASE,
+)
+_SCHEDULE: Final = re.compile(
+    rf"(?:(?:in the (?:morning|evening|afternoon)|at (?:night|noon)|every (?:day|morning|evening|night|\w+day)|on \w+days)"
+    rf"[:,]? (?:{_AMOUNT}|half|no|only)\b.+|(?:mon|tues|wednes|thurs|fri|satur|sun)days? (?:at )?\d.*)",
+    re.IGNORECASE,
+)
+_BORN: Final = re.compile(r"([A-Z][\w'-]+), born\b")
 _SPECIFIC: Final = re.compile(rf"\d|\b(?:{_DAY})\b|\s(?-i:[A-Z])\w", re.IGNORECASE)
 
 
@@ -40,6 +57,11 @@ def read_note(text: str, tokens: Sequence[Token]) -> Note | None:
     label = _LABEL.fullmatch(text)
     if label:
         return _labelled(label)
+    born = _BORN.match(text)
+    if born:
+        return Note(f"{born[1]} was {text[born.end() - len('born') :]}", born[1])
+    if not has_verb(tokens) and (_MEASURE.match(text) or _SCHEDULE.match(text)):
+        return Note(f"I: {text}", "")
     first = tokens[0].word
     owned = first in _OWNERS
     noun = tokens[1] if owned else tokens[0]
@@ -63,4 +85,6 @@ def _labelled(label: re.Match[str]) -> Note | None:
 
 
 _OWNERS: Final = frozenset(("my", "our", "the", "a", "an"))
-_UNCLEAR: Final = frozenset("it it's that that's this them these those you your he she they i i'm we who what which if".split())
+_UNCLEAR: Final = frozenset(
+    "it it's that that's this them these those you your he she they i i'm we who what which if".split()
+)

@@ -65,7 +65,8 @@ def _clauses_of(part: str, listener: str, *, asks: bool) -> Iterator[Clause]:
     for place, piece in enumerate(pieces):
         said = _unaddressed(piece.text, listener)
         if said and asks and place == len(pieces) - 1:
-            yield Clause("", said, asks=True)
+            reason = _REASON.match(said)
+            yield Clause(_telling(reason[1]) if reason else "", said, asks=True)
         elif said:
             yield Clause(_telling(said), said, piece.begins)
         if _RENDERS.match(said):
@@ -102,7 +103,7 @@ def _is_joke(sentence: str) -> bool:
 def _unaddressed(clause: str, listener: str) -> str:
     """Without what only addresses somebody: `Hey Mel, well, I …, Mel!`."""
     address, before = _address(listener), ""
-    clause = clause.strip(_SIGNS)
+    clause = _SINCE_THEN.sub("", clause).strip(_SIGNS)
     while before != clause:
         before = clause
         opening = _OPENING.match(clause)
@@ -176,6 +177,8 @@ _ASKING_MARKS: Final = frozenset(QUESTION_MARKS)
 # What stands in brackets, if it has three words or more.
 _ASIDE: Final = re.compile(r"\s*\(([^()\s]+(?:\s+[^()\s]+){2,})\)")
 # `Translate this: the train is late`: what follows is no statement of the speaker's.
+# `Since I have gout, which fish can I eat?`
+_REASON: Final = re.compile(r"(?:since|because|as|now that) ((?:I|we|my)\b[^,]+), ", re.IGNORECASE)
 _RENDERS: Final = re.compile(r"(?:please )?(?:translate|rephrase|proofread|correct|rewrite|say|spell)\b", re.IGNORECASE)
 _QUOTES: Final = '"“«'
 _STARTS_QUOTED: Final = re.compile(r"\W*[\"“«]")
@@ -269,6 +272,10 @@ _UNRESOLVED: Final = frozenset(
     """.split()
 )
 # They need no more words: `Zoe died`.
+_SINCE_THEN: Final = re.compile(
+    r",?\s*\bsince (?:(?:we|I)(?:'ve)? (?:last )?(?:talked|spoke|spoken|chatted)|(?:our|the) last (?:chat|talk|call))\b,?",
+    re.IGNORECASE,
+)
 _IDIOM: Final = re.compile(
     r"\b(?:get me started|fingers crossed|long story|no offen[cs]e|speak of the devil|silver lining|thank god$|believe it or not$)",
     re.IGNORECASE,

@@ -16,7 +16,7 @@ from typing import Final
 
 from perdure.learn.clause_heads import THIRD, WORD
 from perdure.learn.english_verbs import BASE, is_past
-from perdure.learn.guidelines import read_guideline
+from perdure.learn.guidelines import read_guideline, read_request
 from perdure.learn.kin import find_kin
 from perdure.learn.moods import MOODS
 from perdure.learn.slots import Reading
@@ -69,6 +69,11 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
         if guideline:
             fact, reading = guideline
             found.append(_statement(Told(fact, listener, reading, 0.9), frozenset(), speaker, at))
+        asked = (
+            read_request(clause.spoken, speaker, listener) if is_role and not guideline and not clause.asks else None
+        )
+        if asked:
+            found.append(_statement(Told(asked, speaker, Reading(), 0.7), frozenset(), speaker, at))
         words = [match[0].lower() for match in WORD.finditer(clause.text)]
         english = sum(word.partition("'")[0] in _ENGLISH for word in words)
         if not words and not guideline:
@@ -91,7 +96,7 @@ def _is_english(words: Sequence[str]) -> bool:
         word.partition("'")[0] in _ENGLISH or word in BASE or word in THIRD or is_past(word) or is_common(word)
         for word in words
     )
-    return known >= _SOME_ENGLISH * len(words)
+    return known >= _SOME_ENGLISH * sum(not word[0].isdigit() for word in words)
 
 
 def _name(name: str, role: str) -> str:

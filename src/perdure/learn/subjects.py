@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from perdure.learn.clause_heads import STRONG, Head, Token, find_head, find_late_head, tokens_of
-from perdure.learn.english_verbs import FEELINGS, PARTICIPLES, is_adverb, is_past
+from perdure.learn.english_verbs import BASE, FEELINGS, PARTICIPLES, is_adverb, is_past
 from perdure.learn.kin import RELATIONS, Kin
 from perdure.learn.notes import read_note
 from perdure.learn.slots import Reading, read_predicate, slot_of
@@ -42,6 +42,11 @@ class SubjectReader:
             self.person = self.thing = ""
             return None
         head = find_head(tokens) or find_late_head(tokens)
+        if head and head.subject and head.kind == "thing_pronoun" and tokens[0].word in _REASONS:
+            # `Since we moved to Bonn it's an hour`: what is not plain is left out.
+            clause = clause._replace(text=clause.text[tokens[1].start : tokens[head.subject - 1].end])
+            tokens = tokens_of(clause.text)
+            head = find_head(tokens)
         if head and not _UNKNOWN.isdisjoint(token.word for token in tokens[: head.subject]):
             return None
         told = self._told(clause, tokens, head, kin)
@@ -80,7 +85,8 @@ class SubjectReader:
         note = read_note(text, tokens)
         if note is None:
             return None
-        return Told(tell(note.text, self.speaker, self.listener).text, note.subject, Reading(), 0.5, past=False)
+        subject = note.subject or self.speaker
+        return Told(tell(note.text, self.speaker, self.listener).text, subject, Reading(), 0.5, past=False)
 
     def _remember(self, text: str, tokens: list[Token], head: Head | None, kin: list[Kin], told: Told | None) -> None:
         """Whom and what the next clause may mean."""
@@ -88,7 +94,12 @@ class SubjectReader:
             return
         called = _CALLED.findall(text)
         people = {one.subject for one in kin} | {name[:1].upper() + name[1:] for name in called}
-        if head and head.kind == "name" and tokens[head.subject].spelled[0].isupper() and head.end - head.subject <= _SHORT:
+        if (
+            head
+            and head.kind == "name"
+            and tokens[head.subject].spelled[0].isupper()
+            and head.end - head.subject <= _SHORT
+        ):
             people.add(text[tokens[head.subject].start : tokens[head.end - 1].end].removesuffix("'s"))
         self.person = people.pop() if len(people) == 1 else ""
         is_thing = head and (head.kind == "thing" or (head.kind == "own" and not kin)) and not head.is_plural
@@ -212,15 +223,25 @@ class SubjectReader:
         subject = tell(subject, self.speaker, self.listener).text
         predicate = told[_predicate_start(told, tokens, head) :]
         is_named = head.kind == "name" and head.subject == 0
+        is_bare = head.kind == "thing" and owner not in _DETERMINED
+        if owner.endswith("ing") and (owner[:-3] in BASE or f"{owner[:-3]}e" in BASE) and owner not in _THINGS:
+            return None
         if is_named and not head.is_plural and _is_person(subject, predicate):
             return None if is_passing(predicate) else _judged(told, subject, predicate, 0.6)
-        return self._judged_thing(told, subject, predicate, 0.6, is_named=is_named)
+        return self._judged_thing(told, subject, predicate, 0.6, is_named=is_named, is_bare=is_bare)
 
     def _judged_thing(
-        self, text: str, subject: str, predicate: str, confidence: float, *, is_named: bool = False
+        self,
+        text: str,
+        subject: str,
+        predicate: str,
+        confidence: float,
+        *,
+        is_named: bool = False,
+        is_bare: bool = False,
     ) -> Told | None:
         """What is told of a thing fills no slot: there may be several of its kind."""
-        if _DANGLING.match(predicate) or not is_particular(predicate, is_named=is_named):
+        if _DANGLING.match(predicate) or not is_particular(predicate, is_named=is_named, is_bare=is_bare):
             return None
         words = predicate.split()
         return Told(text, subject, Reading(), confidence, past=bool(words) and is_past(words[0].lower()))
@@ -236,7 +257,9 @@ def _judged(text: str, subject: str, predicate: str, confidence: float) -> Told 
 
 
 def _subject_text(text: str, tokens: Sequence[Token], head: Head) -> str:
-    return text[tokens[head.subject].start : tokens[head.end - 1].end].removesuffix("'s" if head.verb < head.end else "")
+    return text[tokens[head.subject].start : tokens[head.end - 1].end].removesuffix(
+        "'s" if head.verb < head.end else ""
+    )
 
 
 def _spelled_out(text: str, tokens: Sequence[Token], head: Head) -> str:
@@ -298,6 +321,11 @@ def _with_subject(clause: str, tokens: Sequence[Token]) -> str:
 
 
 _SHORT: Final = 3
+_DETERMINED: Final = frozenset(
+    "the a an this that these those both all his her two three every each another other".split()
+)
+_THINGS: Final = frozenset("staging training meeting building parking swimming climbing boxing billing testing".split())
+_REASONS: Final = frozenset(("since", "because", "after"))
 # How they are is how somebody feels.
 _SELF_PARTS: Final = frozenset("brain head heart mind soul mood feet face".split())
 _DONE_BY_THEM: Final = re.compile(
@@ -313,8 +341,7 @@ _WHAT_THERE_IS: Final = re.compile(
 _NOBODY: Final = frozenset("their its your no any nobody".split())
 _REACTIONS: Final = frozenset("glad happy sorry proud lucky sure hope grateful thankful".split())
 _GERUNDS: Final = frozenset(
-    "considering getting heading hoping learning looking moving planning saving starting studying thinking trying working"
-    .split()
+    "considering getting heading hoping learning looking moving planning saving starting studying thinking trying working".split()
 )
 _STATES: Final = frozenset(("off", "allergic", "vegan", "vegetarian", "pregnant", "retired", "unemployed"))
 _LEFT_ALONE: Final = frozenset("can't cannot couldn't don't won't haven't have had".split()) - frozenset(("don't",))
@@ -329,7 +356,22 @@ _OBJECTS: Final = frozenset("a an the my our his her their your its me us him th
 _CALLED: Final = re.compile(
     r"\b(?:called|named) ((?:Dr|Mrs?|Ms)\.? [A-Z][\w'-]+|[A-Z][\w'-]+(?: [A-Z][\w'-]+)?|[a-z]+(?=$|[,.;]))"
 )
-_OF_THINGS: Final = ("ment", "tion", "sion", "ness", "ing", "ity", "ism", "ship", "ance", "ence", "ics", "ys", "ts", "ks")
+_OF_THINGS: Final = (
+    "ment",
+    "tion",
+    "sion",
+    "ness",
+    "ing",
+    "ity",
+    "ism",
+    "ship",
+    "ance",
+    "ence",
+    "ics",
+    "ys",
+    "ts",
+    "ks",
+)
 _OF_DAYS: Final = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b", re.IGNORECASE)
 _OF_A_PLACE: Final = re.compile(
     r"(?:\w+ly )?(?:is|are|was|will be)? ?(?:not |now |also |still |only )*(?:(?:open|closed|shut)\b(?! to)|(?:opens?|closes?)"
@@ -338,7 +380,7 @@ _OF_A_PLACE: Final = re.compile(
 _THOUGHT: Final = re.compile(r"(?:\w+ )?(?:thinks|guesses|believes|supposes)(?: that)? ")
 # `I bought it last week`: nobody knows what.
 _DANGLING: Final = re.compile(
-    r"(?:[\w']+ ){1,4}?(?:(?:it|that|they)'\w+\b|(?:it|that|this|them|these|those|him|her|there|so|too|one|ones|others"
+    r"(?:[\w'-]+ ){5,8}?(?:it|them|him|there)(?:$|[,.;])|(?:[\w']+ ){1,4}?(?:(?:it|that|they)'\w+\b|(?:it|that|this|them|these|those|him|her|there|so|too|one|ones|others"
     r"|something|anything|the same(?: thing)?|the other one|this time|that time|the thing)"
     r"(?:$|[,.;]| (?:a|a bit|a lot|after|again|all|already|am|and|are|as|at|back|because|before|but|by|down|ever|every"
     r"|for|from|happen|has|\w+ing|if|in|is|just|last|more|much|myself|next|now|off|often|on|or|out|over|really|recently|right"

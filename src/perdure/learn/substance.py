@@ -19,7 +19,9 @@ _FEELING: Final = (
     r"|shaking|shocked|sick of|sleepy|sore|speechless|starving|stressed|stuck|sweating|terrified|thirsty|tired|touched|upset"
     r"|wet|worn out|wrecked|worried)"
 )
-_DEGREE: Final = r"(?:\w+ly |so |very |too |all |just |a bit |a little |quite |pretty |rather |still |now |also |kind of )*"
+_DEGREE: Final = (
+    r"(?:\w+ly |so |very |too |all |just |a bit |a little |quite |pretty |rather |still |now |also |kind of )*"
+)
 _PASSING: Final = re.compile(
     rf"(?:is|are|was|were|feels?|felt|has been|is feeling|gets?|got) {_DEGREE}{_FEELING}\b(?! (?:of|to) \w+ing)"
     r"|(?:feels?|felt|is feeling) "
@@ -30,12 +32,14 @@ _PASSING: Final = re.compile(
     r"|(?:looks?|seems?|sounds?) (?!after|for|at|into|forward|up|in )|(?:doesn't|don't|couldn't) care\b"
     r"|(?:miss|misses|regret|regrets|swear|swears|hope|hopes|wonder|wonders|guess|guesses|bet|bets|doubts?|wish|wishes)\b"
     r"|.*\b(?:coming over|heading (?:over|home|out)|on (?:my|their) way|(?:fell|fallen) off (?:my|their) chair)\b"
+    r"|(?:\w+ly )?(?:thinks|believes|supposes)\b(?! (?:about|of)\b)"
     r"|(?:nearly|almost) (?:wept|cried|died|fainted|screamed|laughed)\b|(?:wept|cried|laughed|screamed)\b"
     r"|(?:has|have) no (?:idea|clue|words|words left|regrets)\b|\w+(?: \w+)? (?:as if|like (?:an?|the|my|it))\b",
     re.IGNORECASE,
 )
 _LASTING: Final = re.compile(
-    r"\b(?:since|for (?:\d|\w+ (?:years|months|weeks))|always|never|any ?more|no longer|every|again|until)\b", re.IGNORECASE
+    r"\b(?:since|for (?:\d|\w+ (?:years|months|weeks))|always|never|any ?more|no longer|every|again|until)\b",
+    re.IGNORECASE,
 )
 _WOULD_LIKE: Final = re.compile(r"(?:\w+ly )?would (?:really |also |much )?(?:like|love|prefer)\b", re.IGNORECASE)
 _UNREAL: Final = re.compile(
@@ -77,8 +81,10 @@ def is_plain(predicate: str) -> bool:
     return _UNREAL.match(predicate) is None or _WOULD_LIKE.match(predicate) is not None
 
 
-def is_particular(predicate: str, *, is_named: bool) -> bool:
-    """Whether what is told of a thing is more than praise and mood. `The house is too quiet` is not."""
+def is_particular(predicate: str, *, is_named: bool, is_bare: bool = False) -> bool:
+    """Whether what is told of a thing is more than praise and mood. `The house is too quiet` is not, and of what has no
+    article, `dance gives me an escape` is neither: a number, a time, a name or a change has to be in it.
+    """
     if (not is_plain(predicate) and not _REQUIRED.match(predicate)) or _PRAISE.match(predicate):
         return False
     spelled = _WORD.findall(predicate)
@@ -86,25 +92,37 @@ def is_particular(predicate: str, *, is_named: bool) -> bool:
         return False
     words = {word.lower() for word in spelled}
     content = words - _ENGLISH - MOODS
-    marks = bool(_MARKED.search(predicate)) + bool(_TIMES.search(predicate)) + any(word[0].isupper() for word in spelled[1:])
+    marks = (
+        bool(_MARKED.search(predicate))
+        + bool(_TIMES.search(predicate))
+        + any(word[0].isupper() for word in spelled[1:])
+    )
     if spelled and spelled[0].lower() in _ENDINGS:
         return True
     if words & MOODS and marks < _SEVERAL:
         return False
     acts = bool(spelled) and spelled[0].lower() not in _COPULAS
+    if is_bare and acts and not (marks > 1 or _FIRM.search(predicate) or _TIMES.search(predicate)):
+        return False
     enough = _ENOUGH - (is_named or acts)
     return bool(content or _TIMES.search(predicate)) and (marks > 0 or len(content) > enough)
 
 
 def says_what_changed(text: str) -> bool:
     """`pays alone now`, `became a pilot`: few words are enough where they say what is otherwise than before."""
-    return _CHANGES.search(text) is not None
+    return _CHANGES.search(text) is not None and _PROMISED.search(text) is None
 
 
 _CHANGES: Final = re.compile(
     r"\b(?:now|any ?more|no longer|again|instead|only|alone|became|become|joined|quit|left|died|gave up|given up|switched"
     r"|stopped|started|moved|retired|resigned|sold|bought|adopted|married|divorced|graduated|promoted|hired|fired|born"
-    r"|cancell?ed|lost|broke up|split up)\b",
+    r"|cancell?ed|lost|broke up|split up|used to|had been|does (?!not\b)\w+)\b",
+    re.IGNORECASE,
+)
+_PROMISED: Final = re.compile(r"\b(?:will|won't|wouldn't|can't wait)\b", re.IGNORECASE)
+_FIRM: Final = re.compile(
+    r"\d|n't\b|\s(?-i:[A-Z])\w|\b(?:now|any ?more|no longer|again|instead|since|until|till|every|daily|weekly|moved|changed"
+    r"|switched|died|left|gone)\b",
     re.IGNORECASE,
 )
 _ENOUGH: Final = 2

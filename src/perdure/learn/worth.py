@@ -54,6 +54,7 @@ def worth(statement: Statement) -> float:
         + 0.4 * says_what_changed(body)
         - 0.3 * (not words.isdisjoint(MODALS))
         - 0.4 * min(len(moods), _ENOUGH) / _ENOUGH
+        - 0.5 * (bool(moods) and not statement.slot and not statement.dated and not names)
         - 0.4 * (not words.isdisjoint(_UNCLEAR))
         - 1
     )
