@@ -199,26 +199,21 @@ def _is_verb(tokens: Sequence[Token], place: int, *, plural: bool, led: bool, in
     """Whether the word there is the verb of what stands before it, and no noun."""
     word = tokens[place].word
     previous, following = tokens[place - 1].word, tokens[place + 1].word if place + 1 < len(tokens) else ""
-    if previous in _DETERMINERS or previous in _OWNERS or previous in _PREPOSITIONS or previous in _JOINS or inside:
-        return False
-    if tokens[place].spelled[0].isupper() and not tokens[place].spelled.isupper():
-        return False
-    is_relative = (
-        word in _NAMING
-        and previous in _ANYBODY
-        and not (place + 2 < len(tokens) and may_be_finite(tokens[place + 2].word))
-    )
-    if is_relative:
+    belongs = previous in _DETERMINERS or previous in _OWNERS or previous in _PREPOSITIONS or previous in _JOINS
+    is_name = tokens[place].spelled[0].isupper() and not tokens[place].spelled.isupper()
+    # `A guy called Vito` is no sentence, `a guy called Vito sings` is one.
+    goes_on = place + 2 < len(tokens) and may_be_finite(tokens[place + 2].word)
+    is_relative = word in _NAMING and previous in _ANYBODY and not goes_on
+    if belongs or inside or is_name or is_relative:
         return False
     if is_past(word):
         return following != "by"
-    if place + 1 < len(tokens) and tokens[place + 1].breaks and not (led and tokens[place].word in BASE):
-        # `Educational books, all of that`.
-        return False
-    if word in THIRD:
+    # `Educational books, all of that`.
+    ends = place + 1 < len(tokens) and tokens[place + 1].breaks and not (led and word in BASE)
+    if word in THIRD and not ends:
         # `The night shifts are long`; `weekend walks` tells nothing.
         return following not in STRONG and (led or bool(following))
-    return plural and word in BASE
+    return plural and word in BASE and not ends
 
 
 def _end_of_apposition(tokens: Sequence[Token], place: int) -> int | None:
@@ -247,8 +242,9 @@ def _is_contraction(tokens: Sequence[Token], place: int) -> bool:
 
 WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
 _SIGN: Final = re.compile(
-    r"[,;:()\[\]!?\"“”…–—/=]|\s-+\s|(?<!\b[A-Z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)\.(?=\s)"
-)  # noqa: RUF001 - dashes
+    r"[,;:()\[\]!?\"“”…–—/=]|\s-+\s"  # noqa: RUF001 - dashes
+    r"|(?<!\b[A-Z])(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)\.(?=\s)"
+)
 _ENGLISH: Final = FUNCTION_WORDS["en"]
 _LONGEST_SUBJECT: Final = 9
 _LONGEST_LEAD: Final = 9

@@ -102,11 +102,9 @@ def _turns(right: Sequence[Token], head: Head | None, joint: str) -> bool:
     if joint not in {",", "so"} or len(right) < _FEWEST or right[1].breaks:
         return False
     first, second = right[0].word, right[1].word
-    if first == "please":
-        return True
-    if head is None:
-        return False
-    if first in {"please", "don't", "let's"} or (first in BASE and second in _BEHIND_VERBS and not is_past(first)):
+    if head is None or first == "please":
+        return first == "please"
+    if first in {"don't", "let's"} or (first in BASE and second in _BEHIND_VERBS and not is_past(first)):
         return True
     return is_past(first) and second in _BEHIND_PASTS and head.kind in {"thing", "there"}
 
@@ -137,41 +135,39 @@ def _may_end(left: Sequence[Token], head: Head | None, joint: str) -> bool:
 
 def _shared_subject(text: str, left: Sequence[Token], right: Sequence[Token], head: Head | None, joint: str) -> str:
     """The subject of the left clause, where the right one has a verb of its own that belongs to it."""
-    if joint not in {"and", "but", "then", ","} or not right or len(right) < _FEWEST:
+    if head is None or head.kind in {"you", "there"} or joint not in _SHARING or len(right) < _FEWEST:
         return ""
+    is_bare = len(left) - head.verb <= 1 and head.kind == "self" and "'" not in left[head.verb].word
     place = next((place for place, token in enumerate(right) if not is_adverb(token.word) or token.word in STRONG), 0)
-    if right[place].word in {"returned", "came"} and any(token.word == "moved" for token in left):
+    if is_bare or not _has_own_verb(left, right[place:], head, joint):
         return ""
-    verb, following = right[place].word, right[place + 1].word if place + 1 < len(right) else ""
-    if head is None:
-        return ""
-    if len(left) - head.verb <= 1 and head.kind == "self" and "'" not in left[head.verb].word:
-        return ""
-    first = left[head.verb].word
-    if first in MODALS or (
-        any(token.word == "to" for token in left[head.verb :]) and verb in BASE and not is_past(verb)
-    ):
-        return ""
-    if head.kind in {"you", "there"}:
-        return ""
-    plain = text[left[head.subject].start : left[head.end - 1].end]
-    subject = plain.partition("'")[0] if head.verb == head.end - 1 else plain
+    subject = text[left[head.subject].start : left[head.end - 1].end]
+    return (subject.partition("'")[0] if head.verb == head.end - 1 else subject) + " "
+
+
+def _has_own_verb(left: Sequence[Token], right: Sequence[Token], head: Head, joint: str) -> bool:
+    """Whether the right one begins with a verb that is no part of the left one."""
+    first, words = left[head.verb].word, [token.word for token in left[head.verb :]]
+    verb, following = right[0].word, right[1].word if len(right) > 1 else ""
+    # `I moved to Nice in 2012 and returned` says that it is over.
+    if first in MODALS or (verb in {"returned", "came"} and "moved" in words):
+        return False
+    if "to" in words and verb in BASE and not is_past(verb):
+        return False
     if joint == ",":
         # Of a thing, a sentence without a subject is the speaker's.
-        fits = head.kind not in {"thing", "there"} and verb in _PLAINLY_PAST and following in _BEHIND_PASTS
-        fits = fits or (head.kind == "self" and verb in _ELIDED and verb != "not")
-        return f"{subject} " if fits else ""
+        goes_on = head.kind != "thing" and verb in _PLAINLY_PAST and following in _BEHIND_PASTS
+        return goes_on or (head.kind == "self" and verb in _ELIDED and verb != "not")
     if is_past(verb) and following not in {"by", ""}:
-        # `A house built in 1900 and sold` and `I'm tired and annoyed` share more than the subject.
-        past = is_past(first) or first in PARTICIPLES or "'ve" in first or first in {"have", "has"}
-        return f"{subject} " if past or verb in _PLAINLY_PAST else ""
+        # `I'm tired and annoyed` shares more than the subject.
+        past = is_past(first) or first in PARTICIPLES or first.endswith("'ve") or first in {"have", "has"}
+        return past or verb in _PLAINLY_PAST
     if head.kind == "self" and not head.is_plural:
-        fits = verb in STRONG or (verb in BASE and following in _BEHIND_VERBS and not is_past(first))
-    else:
-        fits = verb in STRONG or verb in THIRD
-    return f"{subject} " if fits else ""
+        return verb in STRONG or (verb in BASE and following in _BEHIND_VERBS and not is_past(first))
+    return verb in STRONG or verb in THIRD
 
 
+_SHARING: Final = frozenset(("and", "but", "then", ","))
 _FEWEST: Final = 2
 _JOINT: Final = re.compile(
     r"(?:\s*[,:]\s+|\s+)(?:(?:and|but|so|because|though|although|plus)\b(?: (?:then|so|also|now|that))?[\s,]+)"
@@ -204,12 +200,14 @@ _PREPOSITIONS: Final = frozenset(
 )
 _ELIDED: Final = frozenset("can't cannot couldn't won't don't haven't have been not never".split())
 _PLAINLY_PAST: Final = frozenset(
-    "became began bought came did drove flew found gave got grew had left lost made met moved paid quit ran said saw sold"
-    " spent started stopped switched took taught went won wrote".split()
+    """
+    became began bought came did drove flew found gave got grew had left lost made met moved paid quit ran said saw sold
+    spent started stopped switched took taught went won wrote
+    """.split()
 )
 _BEHIND_VERBS: Final = frozenset(
     """
-    a about all an and as at every for from german her his in it me my no on one only our out over some that the their
+    a about all an and as at every for from her his in it me my no on one only our out over some that the their
     them these this three to two up us with
     """.split()
 )

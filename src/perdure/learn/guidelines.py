@@ -12,7 +12,8 @@ from perdure.learn.third_person import tell
 # What an assistant can be told to do always. `Don't worry` and `never give up` are said to people.
 _VERBS: Final = (
     r"(?P<verb>add|address|answer|apologi[sz]e|ask|assume|avoid|be|call|change|check|cite|comment|commit|confirm|create"
-    r"|delete|document|edit|end|explain|format|give|include|install|keep|make|mention|name|offer|prefer|propose|push|put"
+    r"|delete|document|edit|end|explain|format|give|include|install|keep|make|mention|name|offer|prefer|propose|push"
+    r"|put"
     r"|quote|recommend|refactor|refer|remind|repeat|reply|respond|run|show|sign|skip|speak|start|stick|stop|suggest"
     r"|summari[sz]e|switch|talk|test|translate|use|write)"
 )
@@ -56,7 +57,8 @@ _FIRM: Final = re.compile(
     re.IGNORECASE,
 )
 _ALLOWED: Final = re.compile(
-    r"(?P<when>(?:for|in|on|from) [^,]{3,40}?,? )?you (?P<may>can|may|don't have to|do not have to|don't need to|needn't"
+    r"(?P<when>(?:for|in|on|from) [^,]{3,40}?,? )?you (?P<may>can|may|don't have to|do not have to|don't need to"
+    r"|needn't"
     r"|no longer (?:have|need) to|are allowed to|are free to)(?P<rest> .+)",
     re.IGNORECASE,
 )
@@ -80,7 +82,8 @@ _RULE: Final = re.compile(
     r"(?:(?:(?:new|another|one|house|small) )?rules? for you|new rule)[:, ]+(?P<rest>.{6,})", re.IGNORECASE
 )
 _SETTING: Final = re.compile(
-    r"(?:please )?(?P<what>(?:make|set|change|raise|lower|increase|reduce|rename|move|switch) (?!it\b|this\b|that\b|them\b|me\b"
+    r"(?:please )?(?P<what>(?:make|set|change|raise|lower|increase|reduce|rename|move|switch) (?!it\b|this\b|that\b"
+    r"|them\b|me\b"
     r"|sure\b|an? )[\w' -]{2,40}? (?:(?:to|from) )?(?:[A-Z]\w*|\d[\w.%]*)(?: ?[\w%]{1,8})?)",
 )
 _COMFORT: Final = frozenset(

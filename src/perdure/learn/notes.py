@@ -23,7 +23,8 @@ _DAY: Final = (
     r"|november|december|christmas|easter"
 )
 _NOUN_PHRASE: Final = re.compile(
-    r"(?P<noun>(?:(?:the|my|our|a|an) )?[\w'-]+(?: [\w'-]+){0,3}?),? (?:(?:the )?\d+(?:st|nd|rd|th)\b|on|in|at|from|for|until|since|with|of|near|by)\b.+",
+    r"(?P<noun>(?:(?:the|my|our|a|an) )?[\w'-]+(?: [\w'-]+){0,3}?),? (?:(?:the )?\d+(?:st|nd|rd|th)\b|on|in|at|from"
+    r"|for|until|since|with|of|near|by)\b.+",
     re.IGNORECASE,
 )
 # So much, or so long, of something; what is when.
@@ -35,7 +36,8 @@ _MEASURE: Final = re.compile(
     re.IGNORECASE,
 )
 _SCHEDULE: Final = re.compile(
-    rf"(?:(?:in the (?:morning|evening|afternoon)|at (?:night|noon)|every (?:day|morning|evening|night|\w+day)|on \w+days)"
+    rf"(?:(?:in the (?:morning|evening|afternoon)|at (?:night|noon)|every (?:day|morning|evening|night|\w+day)"
+    rf"|on \w+days)"
     rf"[:,]? (?:{_AMOUNT}|half|no|only)\b.+|(?:mon|tues|wednes|thurs|fri|satur|sun)days? (?:at )?\d.*)",
     re.IGNORECASE,
 )
@@ -54,14 +56,16 @@ def read_note(text: str, tokens: Sequence[Token]) -> Note | None:
     """None where it says nothing in particular: a name, a number or a day has to be in it."""
     if not _FEWEST_WORDS <= len(tokens) <= _MOST_WORDS or not _UNCLEAR.isdisjoint(token.word for token in tokens):
         return None
-    label = _LABEL.fullmatch(text)
-    if label:
+    if label := _LABEL.fullmatch(text):
         return _labelled(label)
-    born = _BORN.match(text)
-    if born:
+    if born := _BORN.match(text):
         return Note(f"{born[1]} was {text[born.end() - len('born') :]}", born[1])
     if not has_verb(tokens) and (_MEASURE.match(text) or _SCHEDULE.match(text)):
         return Note(f"I: {text}", "")
+    return _noun_phrase(text, tokens)
+
+
+def _noun_phrase(text: str, tokens: Sequence[Token]) -> Note | None:
     first = tokens[0].word
     owned = first in _OWNERS
     noun = tokens[1] if owned else tokens[0]

@@ -156,7 +156,10 @@ _PLANNING: Final = (
     r"|thinking(?= of| about))) (?:(?:on|of|about|to|for) )*"
 )
 # `Drives to Rome`, `eats out`: where and how, not what.
-_NO_WAY: Final = r"(?!(?:to|down|up|home|back|from|in|on|at|with|out|off|around|over|by|every|together|alone|there|here|past|for|too|so)\b)"
+_NO_WAY: Final = (
+    r"(?!(?:to|down|up|home|back|from|in|on|at|with|out|off|around|over|by|every|together|alone|there|here|past|for|too"
+    r"|so)\b)"
+)
 _TRAIT: Final = (
     r"(?P<value>shy|introvert(?:ed)?|extrovert(?:ed)?|patient|impatient|optimis(?:tic|t)|pessimis(?:tic|t)|competitive"
     r"|creative|stubborn|organized|disorganized|perfectionist|sensitive|outgoing|quiet|lazy|ambitious|punctual|clumsy"

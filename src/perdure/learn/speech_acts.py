@@ -191,12 +191,15 @@ _NO_JOKE: Final = re.compile(r"\b(?:not (?:kidding|joking)|no (?:joke|kidding))\
 _BREAK: Final = re.compile(r"\s*(?:;|\s[-–—]+\s|-+\s|--+|—|–|\.{2,}|…|[!?.](?=\s+\S))\s*")  # noqa: RUF001 - dashes
 
 _OPENING: Final = re.compile(
-    r"(?:(?:hey|hi|hello|wow|whoa|woah|yeah|yea|yep|yes|yup|nope|nah|oh|ah|aww?|hm+|well|so|and|but|also|plus|anyways?|btw"
+    r"(?:(?:hey|hi|hello|wow|whoa|woah|yeah|yea|yep|yes|yup|nope|nah|oh|ah|aww?|hm+|well|so|and|but|also|plus"
+    r"|anyways?|btw"
     r"|by the way|(?:ha){2,}h?|lol|omg|ok|okay|sure|totally|definitely|absolutely|exactly|thanks|thank you|thx"
     r"|actually|honestly|basically|guess what|you know(?: what)?|i mean|in fact|oh my god|sorry|unfortunately"
     r"|luckily|fortunately|sadly|thankfully|anyhow|for sure|of course|to be honest|tbh|fyi|or|yet|heads up|apparently"
-    r"|(?:please )?(?:remember|note) that|keep in mind that|just so you know|for the record|in case you (?:need it|wonder)|(?:a |quick |small |gentle )?reminder that"
-    r"|(?:it )?turn(?:s|ed) out(?: that)?|(?:i )?(?:must|have to|should|can|need to) (?:tell you|say|admit)(?: that)?|because"
+    r"|(?:please )?(?:remember|note) that|keep in mind that|just so you know|for the record|in case you (?:need it"
+    r"|wonder)|(?:a |quick |small |gentle )?reminder that"
+    r"|(?:it )?turn(?:s|ed) out(?: that)?|(?:i )?(?:must|have to|should|can|need to) (?:tell you|say"
+    r"|admit)(?: that)?|because"
     r"|good (?:morning|afternoon|evening|night))\b[\s,!.:-]*"
     r"|(?:no|not yet|not really|same here|true|right|cool|nice|great|awesome|amazing|good|then|now|besides"
     r"|in addition|speaking of which|on another note|good news|great news|first|second|third|finally|not much|same"
@@ -209,8 +212,8 @@ _SIGNS: Final = " \t,.!:;*_~-"
 # `at 10 a.m` and `the U.S` miss their last dot.
 _DOTTED_END: Final = re.compile(r"\b[A-Za-z]\.[A-Za-z]$")
 _LAST_WORDS: Final = (
-    "though", "too", "haha", "lol", "know", "right", "well", "yeah", "btw", "way", "tbh", "fyi", "apparently", "obviously",
-    "it", "record", "thanks", "finally", "sorry", "wonder",
+    "though", "too", "haha", "lol", "know", "right", "well", "yeah", "btw", "way", "tbh", "fyi", "apparently",
+    "obviously", "it", "record", "thanks", "finally", "sorry", "wonder",
 )  # fmt: skip
 _CLOSING: Final = re.compile(
     r"(?:,\s*(?:though|too|you know|right|as well|so yeah|obviously|apparently|finally|sorry)|[,\s]+(?:haha|lol|btw"
@@ -244,7 +247,8 @@ _SMALL_TALK: Final = re.compile(
     r"(?:glad|sorry|sure\b|here for|here if|rooting|jealous|impressed|envious|all ears|there for you|blown away"
     r"|pleased to|happy (?:for|to (?:hear|help|see|know|be))|(?:grateful|thankful|lucky) (?:for|to have) you|bet\b"
     r"|agree|see\b(?: what|\.|,|$)|hear (?:you|ya|that)|get (?:it|you|that|what|how|where)\b"
-    r"|got (?:you|ya|it|this|your)\b|know (?:what|how|you|that|it|right|the feeling|exactly|who)|understand\b(?! (?:some|a|\w+ and\b|(?-i:[A-Z])))"
+    r"|got (?:you|ya|it|this|your)\b|know (?:what|how|you|that|it|right|the feeling|exactly|who)"
+    r"|understand\b(?! (?:some|a|\w+ and\b|(?-i:[A-Z])))"
     r"|imagine|appreciate|thank\b|admit|relate|think (?:so|it|that|you)|guess so|let you|talk to you|see you|tell you"
     r"|hope (?:you|your|it|that|everything|this|they|he|she|all|so|to see you|to hear)|wish you|believe in"
     r"|keep (?:you|that in mind|it in mind|in touch|it up|that up|pushing|going)|wait to (?:see|hear|read|try)"
@@ -273,11 +277,13 @@ _UNRESOLVED: Final = frozenset(
 )
 # They need no more words: `Zoe died`.
 _SINCE_THEN: Final = re.compile(
-    r",?\s*\bsince (?:(?:we|I)(?:'ve)? (?:last )?(?:talked|spoke|spoken|chatted)|(?:our|the) last (?:chat|talk|call))\b,?",
+    r",?\s*\bsince (?:(?:we|I)(?:'ve)? (?:last )?(?:talked|spoke|spoken|chatted)|(?:our|the) last (?:chat|talk"
+    r"|call))\b,?",
     re.IGNORECASE,
 )
 _IDIOM: Final = re.compile(
-    r"\b(?:get me started|fingers crossed|long story|no offen[cs]e|speak of the devil|silver lining|thank god$|believe it or not$)",
+    r"\b(?:get me started|fingers crossed|long story|no offen[cs]e|speak of the devil|silver lining|thank god$"
+    r"|believe it or not$)",
     re.IGNORECASE,
 )
 _SHORT_EVENT: Final = re.compile(r"[A-Z][\w'-]+ (?:died|left|quit|retired|resigned|moved|graduated|married)")

@@ -65,21 +65,23 @@ class SubjectReader:
             full = tokens_of(elided)
             head = find_head(full) if elided else None
             return self._of_speaker(elided, full, head, 0.7) if head else self._of_note(text, tokens)
+        told: Told | None = None
         match head.kind:
             case "self":
-                return self._of_speaker(text, tokens, head, 0.9)
+                told = self._of_speaker(text, tokens, head, 0.9)
             case "person" | "thing_pronoun":
-                return self._of_pronoun(text, tokens, head)
+                told = self._of_pronoun(text, tokens, head)
             case "own" | "name" if "i" in (token.word for token in tokens[head.subject : head.end]):
-                return self._of_several(text, tokens, head)
+                told = self._of_several(text, tokens, head)
             case "own":
-                return self._of_possession(text, tokens, head, kin)
+                told = self._of_possession(text, tokens, head, kin)
             case "name" | "thing":
-                return self._of_other(text, tokens, head)
+                told = self._of_other(text, tokens, head)
             case "there":
-                return self._of_what_there_is(text, tokens, head)
+                told = self._of_what_there_is(text, tokens, head)
             case "you":
-                return None
+                pass
+        return told
 
     def _of_note(self, text: str, tokens: list[Token]) -> Told | None:
         note = read_note(text, tokens)
@@ -94,12 +96,7 @@ class SubjectReader:
             return
         called = _CALLED.findall(text)
         people = {one.subject for one in kin} | {name[:1].upper() + name[1:] for name in called}
-        if (
-            head
-            and head.kind == "name"
-            and tokens[head.subject].spelled[0].isupper()
-            and head.end - head.subject <= _SHORT
-        ):
+        if head and head.kind == "name" and head.end - head.subject <= _SHORT:
             people.add(text[tokens[head.subject].start : tokens[head.end - 1].end].removesuffix("'s"))
         self.person = people.pop() if len(people) == 1 else ""
         is_thing = head and (head.kind == "thing" or (head.kind == "own" and not kin)) and not head.is_plural
@@ -183,28 +180,21 @@ class SubjectReader:
             return _judged(told, owner, text[tokens[head.verb].start :], 0.7)
         told = tell(_spelled_out(text, tokens, head), self.speaker, self.listener).text
         rest = told[len(self.speaker) + 3 :]
-        attribute = _ATTRIBUTE.match(rest)
-        if attribute and attribute["kind"]:
-            reading = Reading("preference", f"favorite:{attribute['kind'].lower()}", attribute["value"])
-            return Told(told, self.speaker, reading, 0.9)
-        if attribute and (known := _ATTRIBUTES.get(attribute["noun"].lower())):
-            category, slot = known
-            reading = Reading(category, slot_of(slot, attribute["value"]), attribute["value"])
-            return Told(told, self.speaker, reading, 0.9)
+        if attribute := _read_attribute(rest):
+            return Told(told, self.speaker, attribute, 0.9)
         thing = _THING.match(rest)
         if thing and thing["noun"].split()[-1].lower() not in RELATIONS:
             kind, value = next((name, value) for name, value in thing.groupdict().items() if name != "noun" and value)
             return Told(told, f"{self.speaker}'s {thing['noun']}", Reading("identity", kind, value), 0.8, past=False)
-        start = _predicate_start(told, tokens, head)
-        predicate = told[start:]
+        predicate = told[_predicate_start(told, tokens, head) :]
         ends = (at for at in range(2, head.end) if tokens[at].word in _PREPOSITIONS or tokens[at].breaks)
         noun = text[tokens[1].start : tokens[next(ends, max(head.end, 2)) - 1].end].removesuffix("'s")
         own = kin[0].subject if kin else f"{self.speaker}'s {noun}"
-        if noun.lower() in _SELF_PARTS:
+        is_somebody = bool(kin) or noun.split()[-1].lower() in RELATIONS
+        if noun.lower() in _SELF_PARTS or (is_somebody and is_passing(predicate)):
             return None
-        if kin or noun.split()[-1].lower() in RELATIONS:
-            return None if is_passing(predicate) else _judged(told, own, predicate, 0.8)
-        return self._judged_thing(told, own, predicate, 0.8)
+        judge = _judged if is_somebody else self._judged_thing
+        return judge(told, own, predicate, 0.8)
 
     def _of_other(self, text: str, tokens: list[Token], head: Head) -> Told | None:
         """Somebody or something that is named, or that both know: `Anna works at Google`, `the rent is 900`."""
@@ -245,6 +235,18 @@ class SubjectReader:
             return None
         words = predicate.split()
         return Told(text, subject, Reading(), confidence, past=bool(words) and is_past(words[0].lower()))
+
+
+def _read_attribute(told: str) -> Reading | None:
+    """What of the speaker `favourite book is Dune` or `job is …` tells."""
+    attribute = _ATTRIBUTE.match(told)
+    if attribute and attribute["kind"]:
+        return Reading("preference", f"favorite:{attribute['kind'].lower()}", attribute["value"])
+    known = _ATTRIBUTES.get(attribute["noun"].lower()) if attribute else None
+    if attribute is None or known is None:
+        return None
+    category, slot = known
+    return Reading(category, slot_of(slot, attribute["value"]), attribute["value"])
 
 
 def _judged(text: str, subject: str, predicate: str, confidence: float) -> Told | None:
@@ -341,7 +343,9 @@ _WHAT_THERE_IS: Final = re.compile(
 _NOBODY: Final = frozenset("their its your no any nobody".split())
 _REACTIONS: Final = frozenset("glad happy sorry proud lucky sure hope grateful thankful".split())
 _GERUNDS: Final = frozenset(
-    "considering getting heading hoping learning looking moving planning saving starting studying thinking trying working".split()
+    """
+    considering getting heading hoping learning looking moving planning saving starting studying thinking trying working
+    """.split()
 )
 _STATES: Final = frozenset(("off", "allergic", "vegan", "vegetarian", "pregnant", "retired", "unemployed"))
 _LEFT_ALONE: Final = frozenset("can't cannot couldn't don't won't haven't have had".split()) - frozenset(("don't",))
@@ -374,16 +378,19 @@ _OF_THINGS: Final = (
 )
 _OF_DAYS: Final = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b", re.IGNORECASE)
 _OF_A_PLACE: Final = re.compile(
-    r"(?:\w+ly )?(?:is|are|was|will be)? ?(?:not |now |also |still |only )*(?:(?:open|closed|shut)\b(?! to)|(?:opens?|closes?)"
+    r"(?:\w+ly )?(?:is|are|was|will be)? ?(?:not |now |also |still |only )*(?:(?:open|closed|shut)\b(?! to)"
+    r"|(?:opens?|closes?)"
     r" (?:at|on|for|from|until|till|every|earlier|later|again|all|now)|(?:doesn't|don't|won't) (?:open|close)\b)"
 )
 _THOUGHT: Final = re.compile(r"(?:\w+ )?(?:thinks|guesses|believes|supposes)(?: that)? ")
 # `I bought it last week`: nobody knows what.
 _DANGLING: Final = re.compile(
-    r"(?:[\w'-]+ ){5,8}?(?:it|them|him|there)(?:$|[,.;])|(?:[\w']+ ){1,4}?(?:(?:it|that|they)'\w+\b|(?:it|that|this|them|these|those|him|her|there|so|too|one|ones|others"
+    r"(?:[\w'-]+ ){5,8}?(?:it|them|him|there)(?:$|[,.;])|(?:[\w']+ ){1,4}?(?:(?:it|that|they)'\w+\b|(?:it|that|this"
+    r"|them|these|those|him|her|there|so|too|one|ones|others"
     r"|something|anything|the same(?: thing)?|the other one|this time|that time|the thing)"
     r"(?:$|[,.;]| (?:a|a bit|a lot|after|again|all|already|am|and|are|as|at|back|because|before|but|by|down|ever|every"
-    r"|for|from|happen|has|\w+ing|if|in|is|just|last|more|much|myself|next|now|off|often|on|or|out|over|really|recently|right"
+    r"|for|from|happen|has|\w+ing|if|in|is|just|last|more|much|myself|next|now|off|often|on|or|out|over|really"
+    r"|recently|right"
     r"|since|so|some|sometime|soon|the|their|themselves|to|today|too|until|up|very|was|well|while|with|work|yesterday"
     r"|yet)\b))",
     re.IGNORECASE,

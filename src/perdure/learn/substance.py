@@ -12,11 +12,15 @@ _WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
 _ENGLISH: Final = FUNCTION_WORDS["en"]
 # How somebody feels now, or how it is: gone tomorrow.
 _FEELING: Final = (
-    r"(?:afraid|angry|annoyed|awake|awkward|bored|broken|cold|confused|crazy|cross|crying|cursed|dead|delighted|depressed"
-    r"|desperate|devastated|done|down|drained|drunk|dying|embarrassed|exhausted|fed up|fine|freezing|frustrated|full|furious"
-    r"|gutted|happy|heartbroken|here|home|hot|hungover|hungry|impatient|in tears|insulted|invincible|jealous|knackered|late"
+    r"(?:afraid|angry|annoyed|awake|awkward|bored|broken|cold|confused|crazy|cross|crying|cursed|dead|delighted"
+    r"|depressed"
+    r"|desperate|devastated|done|down|drained|drunk|dying|embarrassed|exhausted|fed up|fine|freezing|frustrated|full"
+    r"|furious"
+    r"|gutted|happy|heartbroken|here|home|hot|hungover|hungry|impatient|in tears|insulted|invincible|jealous"
+    r"|knackered|late"
     r"|lonely|lost|mad|melting|miserable|nervous|numb|ok|okay|over the moon|pleased|proud|relieved|sad|scared|shattered"
-    r"|shaking|shocked|sick of|sleepy|sore|speechless|starving|stressed|stuck|sweating|terrified|thirsty|tired|touched|upset"
+    r"|shaking|shocked|sick of|sleepy|sore|speechless|starving|stressed|stuck|sweating|terrified|thirsty|tired"
+    r"|touched|upset"
     r"|wet|worn out|wrecked|worried)"
 )
 _DEGREE: Final = (
@@ -30,7 +34,8 @@ _PASSING: Final = re.compile(
     r"(?! (?:really |also |much )?(?:like|love|prefer|rather)\b)"
     r"|(?:is|are) (?:basically|literally|practically|secretly|virtually|apparently)\b"
     r"|(?:looks?|seems?|sounds?) (?!after|for|at|into|forward|up|in )|(?:doesn't|don't|couldn't) care\b"
-    r"|(?:miss|misses|regret|regrets|swear|swears|hope|hopes|wonder|wonders|guess|guesses|bet|bets|doubts?|wish|wishes)\b"
+    r"|(?:miss|misses|regret|regrets|swear|swears|hope|hopes|wonder|wonders|guess|guesses|bet|bets|doubts?|wish"
+    r"|wishes)\b"
     r"|.*\b(?:coming over|heading (?:over|home|out)|on (?:my|their) way|(?:fell|fallen) off (?:my|their) chair)\b"
     r"|(?:\w+ly )?(?:thinks|believes|supposes)\b(?! (?:about|of)\b)"
     r"|(?:nearly|almost) (?:wept|cried|died|fainted|screamed|laughed)\b|(?:wept|cried|laughed|screamed)\b"
@@ -49,22 +54,29 @@ _UNREAL: Final = re.compile(
 _MARKED: Final = re.compile(
     r"\b(?:now|any ?more|no longer|again|instead|since|until|till|from|as of|so far|already|not yet|still|only|called"
     r"|named|due|moved|moves|changed|changes|switched|became|became|starts?|started|ends?|ended|stays|opens?|closes?"
-    r"|cancelled|canceled|booked|broken|dead|gone|sold|stolen|repaired|fixed|replaced|finished|over|shut|closed|full|empty"
+    r"|cancelled|canceled|booked|broken|dead|gone|sold|stolen|repaired|fixed|replaced|finished|over|shut|closed|full"
+    r"|empty"
     r"|died|dies|born|pregnant|married|divorced|engaged|retired|left|leaves|quit|arrived|arrives|comes|goes|went|back"
-    r"|sick|ill|in|on|at|with|by|of|under|behind|near|for|every|per|daily|weekly|monthly|costs?|takes?|needs?|uses?|runs?"
+    r"|sick|ill|in|on|at|with|by|of|under|behind|near|for|every|per|daily|weekly|monthly|costs?|takes?|needs?|uses?"
+    r"|runs?"
     r"|belongs?|weighs?|holds?|owns?|works?)\b|\d|n't\b",
     re.IGNORECASE,
 )
 _TIMES: Final = re.compile(
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|june|july|august|september|october"
-    r"|november|december|noon|midnight|o'clock)\b|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|june|july|august|september"
+    r"|october"
+    r"|november|december|noon|midnight|o'clock)\b|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|twelve)\b",
     re.IGNORECASE,
 )
 _REQUIRED: Final = re.compile(r"(?:should|must)(?:n't| not)? be\b", re.IGNORECASE)
 _PRAISE: Final = re.compile(
-    r"(?:is|are|was|were|looks?|sounds?|seems?|feels?|tastes?|smells?) (?:\w+ly |so |very |too |just |quite |pretty |all )*"
-    r"(?:the (?:best|worst|most|least|funniest|greatest|only thing)|an? (?:\w+ )?(?:nightmare|dream|joke|treasure|monster"
-    r"|mess|pain|gem|saint|genius|idiot|blast|disaster|miracle|shame|thing|life|hero|legend)\b)|(?:is|are|was|were) (?:too|so)\b"
+    r"(?:is|are|was|were|looks?|sounds?|seems?|feels?|tastes?|smells?) (?:\w+ly |so |very |too |just |quite |pretty "
+    r"|all )*"
+    r"(?:the (?:best|worst|most|least|funniest|greatest|only thing)|an? (?:\w+ )?(?:nightmare|dream|joke|treasure"
+    r"|monster"
+    r"|mess|pain|gem|saint|genius|idiot|blast|disaster|miracle|shame|thing|life|hero|legend)\b)|(?:is|are|was"
+    r"|were) (?:too|so)\b"
     r"|(?:looks?|sounds?|seems?|feels?) (?!after|for|at|into|forward|up|in )",
     re.IGNORECASE,
 )
@@ -114,14 +126,16 @@ def says_what_changed(text: str) -> bool:
 
 
 _CHANGES: Final = re.compile(
-    r"\b(?:now|any ?more|no longer|again|instead|only|alone|became|become|joined|quit|left|died|gave up|given up|switched"
+    r"\b(?:now|any ?more|no longer|again|instead|only|alone|became|become|joined|quit|left|died|gave up|given up"
+    r"|switched"
     r"|stopped|started|moved|retired|resigned|sold|bought|adopted|married|divorced|graduated|promoted|hired|fired|born"
     r"|cancell?ed|lost|broke up|split up|used to|had been|does (?!not\b)\w+)\b",
     re.IGNORECASE,
 )
 _PROMISED: Final = re.compile(r"\b(?:will|won't|wouldn't|can't wait)\b", re.IGNORECASE)
 _FIRM: Final = re.compile(
-    r"\d|n't\b|\s(?-i:[A-Z])\w|\b(?:now|any ?more|no longer|again|instead|since|until|till|every|daily|weekly|moved|changed"
+    r"\d|n't\b|\s(?-i:[A-Z])\w|\b(?:now|any ?more|no longer|again|instead|since|until|till|every|daily|weekly|moved"
+    r"|changed"
     r"|switched|died|left|gone)\b",
     re.IGNORECASE,
 )
