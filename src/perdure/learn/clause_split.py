@@ -42,7 +42,10 @@ def split_clauses(text: str, *, begins: bool = True) -> list[Piece]:
         head = _head(left)
         right = tokens[joint.behind :]
         begins_clause = _begins_clause(right, joint.word)
-        shared = "" if begins_clause else _shared_subject(text, left, right, head, joint.word)
+        # `The client is Norwegian and hates long emails`: `hates` are no people.
+        shared = (
+            _shared_subject(text, left, right, head, joint.word) if right[0].word in THIRD or not begins_clause else ""
+        )
         if (
             not shared
             and not (begins_clause and _may_end(left, head, joint.word))
@@ -163,7 +166,8 @@ def _has_own_verb(left: Sequence[Token], right: Sequence[Token], head: Head, joi
         past = is_past(first) or first in PARTICIPLES or first.endswith("'ve") or first in {"have", "has"}
         return past or verb in _PLAINLY_PAST
     if head.kind == "self" and not head.is_plural:
-        return verb in STRONG or (verb in BASE and following in _BEHIND_VERBS and not is_past(first))
+        is_now = not is_past(first) or any(token.word in {"now", "instead", "currently"} for token in right)
+        return verb in STRONG or (verb in BASE and following in _BEHIND_VERBS and is_now)
     return verb in STRONG or verb in THIRD
 
 

@@ -39,6 +39,10 @@ _STYLE: Final = re.compile(
     r" (?:it|things|them|this) (?:\w+ )?(?:short|brief|simple|concise|formal|informal|casual|polite|plain|quick)",
     re.IGNORECASE,
 )
+_IN_LANGUAGE: Final = re.compile(
+    r"^ in (?:(?:British|American|plain|simple) )?(?:English|German|French|Spanish|Italian|Portuguese|Dutch|Polish"
+    r"|Russian|Chinese|Japanese|Korean|Turkish|Arabic|Swedish|Danish|Norwegian|Finnish|Greek|Hindi)\b"
+)
 _AT_LAST: Final = re.compile(r" (?:from now on|in (?:the )?future|going forward|by default)$", re.IGNORECASE)
 _CHEERS: Final = re.compile(r" (?:up|it|going|yourself|afraid|sorry|kind|strong|happy)\b", re.IGNORECASE)
 _ONCE_ALLOWED: Final = re.compile(r"^ (?:see|tell|imagine|guess|say|laugh|bet)\b", re.IGNORECASE)
@@ -135,7 +139,15 @@ def _read_standing(clause: str, speaker: str, listener: str) -> tuple[str, Readi
         return _told(f"should {_NOT.get(how, how)} {firm['verb'].lower()}{firm['rest']}", speaker, listener)
     verb, how = match["verb"].lower(), (match["how"] or "").strip().lower()
     how = _NOT.get(how, how)
-    lasts = how or match["when"] or _LASTS.search(match["lead"]) or verb in _DENYING or _AT_LAST.search(match["rest"])
+    lasts = _IN_LANGUAGE.search(match["rest"]) if verb == "write" else None
+    lasts = (
+        lasts
+        or how
+        or match["when"]
+        or _LASTS.search(match["lead"])
+        or verb in _DENYING
+        or _AT_LAST.search(match["rest"])
+    )
     if _CHEERS.match(match["rest"]):
         return None
     if not lasts and (verb not in _MANNER or (_ONCE.search(match["rest"]) and not _STYLE.fullmatch(match["rest"]))):

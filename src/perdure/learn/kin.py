@@ -41,7 +41,7 @@ _IS_NAME: Final = re.compile(
 )
 _APPOSED: Final = re.compile(rf"^{_NAME}, (?:my|our) (?:[a-z]+ ){{0,2}}?{_RELATION}\b(?!'s)")
 _NAMED: Final = re.compile(rf"\b(?:an?|another) (?:[a-z-]+ ){{0,2}}?{_RELATION} (?:named|called) {_NAME}\b")
-_POSSESSED: Final = re.compile(rf"{_OWN}{_RELATION}\b(?!'s)(?:,? (?:named |called )?{_NAME}\b(?!'s))?")
+_POSSESSED: Final = re.compile(rf"{_OWN}{_RELATION}\b(?!'s|-)(?:,? (?:named |called )?{_NAME}\b(?!'s))?")
 
 
 class Kin(NamedTuple):

@@ -59,7 +59,7 @@ def plain_value(value: str) -> str:
 
 def _verb_group(predicate: str) -> tuple[str, bool]:
     """The predicate from its verb on, and whether it is affirmed: `doesn't really like it` gives `like it`, False."""
-    affirmed = _NO_MORE.search(predicate) is None
+    affirmed = _NO_MORE.search(predicate) is None or _CANNOT_STAND.match(predicate) is not None
     while True:
         denied = _DENIED.match(predicate)
         word, _, rest = predicate.partition(" ")
@@ -187,7 +187,7 @@ _TABLE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         (rf"(?:is|got) {_DEGREE}(?P<value>retired|unemployed|self-employed|laid off)\b", "employment"),
         (rf"is {_DEGREE}(?P<value>vegan|vegetarian|pescatarian|gluten-free|lactose intolerant)\b", "diet"),
         (rf"is {_DEGREE}allergic to {_VALUE}", "allergic:"),
-        (rf"is (?:an?|the) (?P<value>(?:[\w-]+ ){{0,3}}?{_PROFESSION})\b", "job"),
+        (rf"(?:is|became|has become) (?:an?|the) (?P<value>(?:[\w-]+ ){{0,3}}?{_PROFESSION})\b", "job"),
         (rf"(?:has|have|owns?) no (?P<value>{_BELONGING})", "-has:"),
         (rf"{_HAS} (?P<value>{_NUMBER} (?:[\w-]+ ){{0,2}}?{_BELONGING})", "has:"),
     ),
@@ -228,6 +228,8 @@ _DENIED: Final = re.compile(
 )
 _WITHOUT_NOT: Final = {"ca": "can ", "wo": "will ", "do": "", "does": "", "did": ""}
 _DO: Final = frozenset(("do", "does", "did"))
+# `Can't stand it any more` denies once.
+_CANNOT_STAND: Final = re.compile(r"(?:can't|cannot|couldn't) (?:really )?(?:stand|bear)\b", re.IGNORECASE)
 _NO_MORE: Final = re.compile(r"\b(?:no longer|any ?more|stopped|gave up|has given up|used to)\b", re.IGNORECASE)
 _HAS_BEEN: Final = re.compile(r"has been (?!\w+ing\b)", re.IGNORECASE)
 _ARTICLES: Final = re.compile(

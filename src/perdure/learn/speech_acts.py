@@ -63,7 +63,8 @@ def _clauses_of(part: str, listener: str, *, asks: bool) -> Iterator[Clause]:
     spoken = _unaddressed(part, listener)
     pieces = split_clauses(spoken) if spoken else []
     for place, piece in enumerate(pieces):
-        said = _unaddressed(piece.text, listener)
+        said = _BESIDES.sub("", _unaddressed(piece.text, listener))
+        said = _THOUGHT.sub(r", \1", said)
         if said and asks and place == len(pieces) - 1:
             reason = _REASON.match(said)
             yield Clause(_telling(reason[1]) if reason else "", said, asks=True)
@@ -178,6 +179,11 @@ _ASKING_MARKS: Final = frozenset(QUESTION_MARKS)
 _ASIDE: Final = re.compile(r"\s*\(([^()\s]+(?:\s+[^()\s]+){2,})\)")
 # `Translate this: the train is late`: what follows is no statement of the speaker's.
 # `Since I have gout, which fish can I eat?`
+# `I moved to Bonn for it`, `they want 900, which is a lot`: the rest is plain.
+_BESIDES: Final = re.compile(
+    r"(?<=\w\w\w) (?:for|because of|after|before) (?:it|that|this|them)$|(?<=\w), which\b.*$", re.IGNORECASE
+)
+_THOUGHT: Final = re.compile(r"(?<=\w) (I (?:think|guess|believe|suppose))$", re.IGNORECASE)
 _REASON: Final = re.compile(r"(?:since|because|as|now that) ((?:I|we|my)\b[^,]+), ", re.IGNORECASE)
 _RENDERS: Final = re.compile(r"(?:please )?(?:translate|rephrase|proofread|correct|rewrite|say|spell)\b", re.IGNORECASE)
 _QUOTES: Final = '"“«'
@@ -222,7 +228,8 @@ _CLOSING: Final = re.compile(
 )
 _ASKS: Final = re.compile(
     r"(?:what|why|who|whom|whose|where|how|which)(?:'s|'re|'d)?\b(?!ever)"
-    r"|(?:when|do|does|did|are|is|was|were|have|has|had|can|could|would|will|should|shall|may|don't|doesn't|didn't"
+    r"|(?:have|has|had|haven't|hasn't) (?:i|you|we|they|he|she|it)\b(?!.*, (?:i|we|my)\b)"
+    r"|(?:when|do|does|did|are|is|was|were|can|could|would|will|should|shall|may|don't|doesn't|didn't"
     r"|aren't|isn't|can't|couldn't|wouldn't|won't|shouldn't) (?:i|you|we|they|he|she|it|your|my|the|there)\b"
     r"(?!.*, (?:i|we|my)\b)|any(?:thing|one|body)? (?:new|else|plans|tips|advice|ideas)\b",
     re.IGNORECASE,

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from math import prod
 from typing import Final
 
+from perdure.learn.chat_spelling import plain_spelling
 from perdure.learn.clause_heads import THIRD, WORD
 from perdure.learn.english_verbs import BASE, is_past
 from perdure.learn.guidelines import read_guideline, read_request
@@ -87,7 +88,15 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
         if told and _tells(told, speaker) and not any(one.only for one in kin):
             facts.append(told)
         found += (_statement(one, frozenset(words), speaker, at) for one in facts)
-    return found if certain or language_of(text) == "en" else []
+    return found if certain or is_english(text) else []
+
+
+def is_english(text: str) -> bool:
+    """False for a text in another language, of which rules can tell nothing. What is too short to tell is English."""
+    text = plain_spelling(text)
+    letters = [letter for letter in text if letter.isalpha()]
+    latin = sum(letter.isascii() or letter < _LAST_LATIN for letter in letters)
+    return (len(letters) <= 1 or latin * 2 > len(letters)) and language_of(text) == "en"
 
 
 def _is_english(words: Sequence[str]) -> bool:
@@ -123,7 +132,7 @@ def _statement(told: Told, words: AbstractSet[str], speaker: str, at: datetime) 
     category, slot, value, affirmed = told.reading
     doubts = (share for marks, share in _DOUBTS if not words.isdisjoint(marks))
     timeless = slot in _TIMELESS or (words.isdisjoint(_TIME_WORDS) and not any(map(str.isdigit, told.text)))
-    fact, times = (told.text, []) if timeless else _dated(told.text, at, told.past)
+    fact, times = (told.text, []) if timeless else _dated(told, at)
     return Statement(
         fact=fact,
         category=category,
@@ -138,17 +147,19 @@ def _statement(told: Told, words: AbstractSet[str], speaker: str, at: datetime) 
     )
 
 
-def _dated(text: str, at: datetime, past: bool) -> tuple[str, list[datetime]]:  # noqa: FBT001 - the tense
+def _dated(told: Told, at: datetime) -> tuple[str, list[datetime]]:
     """The text with dates behind words such as `yesterday`, and when the times begin that it names. `In May` is the
-    last one or the next, as the tense has it.
+    last one or the next, as the tense has it, and every one of a habit.
     """
-    zone = at.tzinfo or UTC
+    text, zone = told.text, at.tzinfo or UTC
     times: list[datetime] = []
     parts: list[str] = []
     end = 0
     for found in find_time_ranges(text, at, zone):
         one: TimeRange | None = found
-        if not past and found.until and found.until <= at and not _BACKWARD.search(found.words):
+        if told.habit and not _ONE_TIME.search(found.words):
+            continue
+        if not told.past and found.until and found.until <= at and not _BACKWARD.search(found.words):
             one = read_time_range(found.words, at, zone, ahead=True)
         dates = one and _dates(one)
         if one is None or one.since is None or not dates or _REPEATS.search(text, 0, found.start):
@@ -178,6 +189,7 @@ def _dates(time: TimeRange) -> str:
 
 
 _LONGEST_NAME: Final = 64
+_LAST_LATIN: Final = "\u0250"
 _ENGLISH: Final = FUNCTION_WORDS["en"]
 _SOME_ENGLISH: Final = 0.25
 _MUCH_ENGLISH: Final = 0.33
@@ -216,4 +228,5 @@ _SHORTEST_MONTH: Final = 28
 _BACKWARD: Final = re.compile(
     r"\b(?:ago|earlier|last|past|previous|since|today|yesterday|(?:19|20)\d\d)\b", re.IGNORECASE
 )
+_ONE_TIME: Final = re.compile(r"\d|\b(?:this|next|last|today|tomorrow|tonight|yesterday|since|ago)\b", re.IGNORECASE)
 _REPEATS: Final = re.compile(r"\b(?:every|each|most|per) (?:\w+ )?$", re.IGNORECASE)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from perdure.learn.clause_heads import STRONG, Head, Token, find_head, find_late_head, tokens_of
+from perdure.learn.clause_heads import STRONG, THIRD, Head, Token, find_head, find_late_head, tokens_of
 from perdure.learn.english_verbs import BASE, FEELINGS, PARTICIPLES, is_adverb, is_past
 from perdure.learn.kin import RELATIONS, Kin
 from perdure.learn.notes import read_note
@@ -17,13 +17,16 @@ from perdure.learn.third_person import tell
 
 
 class Told(NamedTuple):
-    """A clause in the third person, and what it tells of whom. Not `past`: it tells what is or will be."""
+    """A clause in the third person, and what it tells of whom. Not `past`: it tells what is or will be. `habit`: what
+    is done again and again, so that `in the summer` is every one.
+    """
 
     text: str
     subject: str
     reading: Reading
     confidence: float
     past: bool = True
+    habit: bool = False
 
 
 class SubjectReader:
@@ -233,8 +236,8 @@ class SubjectReader:
         """What is told of a thing fills no slot: there may be several of its kind."""
         if _DANGLING.match(predicate) or not is_particular(predicate, is_named=is_named, is_bare=is_bare):
             return None
-        words = predicate.split()
-        return Told(text, subject, Reading(), confidence, past=bool(words) and is_past(words[0].lower()))
+        verb = predicate.partition(" ")[0].lower()
+        return Told(text, subject, Reading(), confidence, past=is_past(verb), habit=_is_habit(verb, predicate))
 
 
 def _read_attribute(told: str) -> Reading | None:
@@ -255,7 +258,13 @@ def _judged(text: str, subject: str, predicate: str, confidence: float) -> Told 
     words = (word for word in predicate.lower().split() if not is_adverb(word))
     verb, following = next(words, ""), next(words, "")
     past = is_past(verb) or (verb in {"has", "have"} and (following in PARTICIPLES or is_past(following)))
-    return Told(text, subject, read_predicate(predicate), confidence, past)
+    return Told(text, subject, read_predicate(predicate), confidence, past, _is_habit(verb, predicate))
+
+
+def _is_habit(verb: str, predicate: str) -> bool:
+    """`He starts on Monday` happens once, `he swims on Mondays` does not."""
+    is_present = (verb in THIRD or verb in BASE) and verb not in STRONG and verb not in _SCHEDULED
+    return is_present or predicate.startswith("used to ")
 
 
 def _subject_text(text: str, tokens: Sequence[Token], head: Head) -> str:
@@ -317,12 +326,13 @@ def _with_subject(clause: str, tokens: Sequence[Token]) -> str:
         return f"I {rest}"
     if is_past(verb) and verb not in _NOT_ELIDED and following and not _SINCE.match(" ".join(following)):
         return f"I {rest}"
-    denied = words[0] == "not" and verb.endswith("ing")
+    denied = words[0] == "not" and (verb.endswith("ing") or verb in {"a", "an", "into", "the"})
     gerund = verb in _GERUNDS and STRONG.isdisjoint(words[at + 1 :])
     return f"I'm {rest}" if gerund or denied else ""
 
 
 _SHORT: Final = 3
+_SCHEDULED: Final = frozenset("starts begins leaves arrives ends turns flies lands moves gets opens comes".split())
 _DETERMINED: Final = frozenset(
     "the a an this that these those both all his her two three every each another other".split()
 )
@@ -387,7 +397,7 @@ _THOUGHT: Final = re.compile(r"(?:\w+ )?(?:thinks|guesses|believes|supposes)(?: 
 _DANGLING: Final = re.compile(
     r"(?:[\w'-]+ ){5,8}?(?:it|them|him|there)(?:$|[,.;])|(?:[\w']+ ){1,4}?(?:(?:it|that|they)'\w+\b|(?:it|that|this"
     r"|them|these|those|him|her|there|so|too|one|ones|others"
-    r"|something|anything|the same(?: thing)?|the other one|this time|that time|the thing)"
+    r"|something|anything|his|hers|theirs|the same(?: thing)?|the other one|this time|that time|the thing)"
     r"(?:$|[,.;]| (?:a|a bit|a lot|after|again|all|already|am|and|are|as|at|back|because|before|but|by|down|ever|every"
     r"|for|from|happen|has|\w+ing|if|in|is|just|last|more|much|myself|next|now|off|often|on|or|out|over|really"
     r"|recently|right"

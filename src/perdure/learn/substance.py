@@ -59,7 +59,7 @@ _MARKED: Final = re.compile(
     r"|died|dies|born|pregnant|married|divorced|engaged|retired|left|leaves|quit|arrived|arrives|comes|goes|went|back"
     r"|sick|ill|in|on|at|with|by|of|under|behind|near|for|every|per|daily|weekly|monthly|costs?|takes?|needs?|uses?"
     r"|runs?"
-    r"|belongs?|weighs?|holds?|owns?|works?)\b|\d|n't\b",
+    r"|belongs?|weighs?|holds?|owns?|works?)\b|\d|n't\b|\w[_@/]\w",
     re.IGNORECASE,
 )
 _TIMES: Final = re.compile(
@@ -77,7 +77,9 @@ _PRAISE: Final = re.compile(
     r"|monster"
     r"|mess|pain|gem|saint|genius|idiot|blast|disaster|miracle|shame|thing|life|hero|legend)\b)|(?:is|are|was"
     r"|were) (?:too|so)\b"
-    r"|(?:looks?|sounds?|seems?|feels?) (?!after|for|at|into|forward|up|in )",
+    r"|(?:is|are|was|were) (?:\w+ly |much |way |far |so |a lot )*(?:[a-z]+er|more [a-z]+|less [a-z]+) than\b"
+    r"|(?:is|are|was|were) about (?:the|an?|my|our|how|what)\b|(?:looks?|sounds?|seems?|feels?) (?!after|for|at|into"
+    r"|forward|up|in )",
     re.IGNORECASE,
 )
 
@@ -129,12 +131,16 @@ _CHANGES: Final = re.compile(
     r"\b(?:now|any ?more|no longer|again|instead|only|alone|became|become|joined|quit|left|died|gave up|given up"
     r"|switched"
     r"|stopped|started|moved|retired|resigned|sold|bought|adopted|married|divorced|graduated|promoted|hired|fired|born"
-    r"|cancell?ed|lost|broke up|split up|used to|had been|does (?!not\b)\w+)\b",
+    r"|cancell?ed|lost|broke up|split up|used to|had been|does (?!not\b)\w+"
+    r"|(?:can't|cannot|doesn't|don't|never) (?:drive|drives|swim|swims|drink|drinks|smoke|smokes|cook|cooks|fly"
+    r"|flies|dance"
+    r"|sing|ride|ski|run|walk|see|hear))\b",
     re.IGNORECASE,
 )
 _PROMISED: Final = re.compile(r"\b(?:will|won't|wouldn't|can't wait)\b", re.IGNORECASE)
 _FIRM: Final = re.compile(
-    r"\d|n't\b|\s(?-i:[A-Z])\w|\b(?:now|any ?more|no longer|again|instead|since|until|till|every|daily|weekly|moved"
+    r"\d|n't\b|\s(?-i:[A-Z])\w|\s/\w|\b(?:lives?|sits?|runs?|goes|go|stays?|belongs?) (?:in|on|at|to|under|from)\b"
+    r"|\b(?:now|any ?more|no longer|again|instead|since|until|till|every|daily|weekly|moved"
     r"|changed"
     r"|switched|died|left|gone)\b",
     re.IGNORECASE,

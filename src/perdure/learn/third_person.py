@@ -29,7 +29,11 @@ _FINITE: Final = MODALS | frozenset(("is", "are", "has", "have"))
 _BEHIND_VERBS: Final = frozenset(
     "a about all an as at for from her his in it me my on our out some the their them these this to up us with".split()
 )
-_GROUP: Final = re.compile(r"\b(?:we|us) (?:both|all|each)\b|\btogether\b|\beach other\b", re.IGNORECASE)
+_GROUP: Final = re.compile(
+    r"\b(?:we|us) (?:both|all|each)\b|\btogether\b|\beach other\b"
+    r"|\bwe(?:'re| are) (?:an? )?(?:\w+ )?(?:team|family|couple|household|band|group|company)\b",
+    re.IGNORECASE,
+)
 
 
 class Telling(NamedTuple):
