@@ -88,7 +88,7 @@ _RULE: Final = re.compile(
 _SETTING: Final = re.compile(
     r"(?:please )?(?P<what>(?:make|set|change|raise|lower|increase|reduce|rename|move|switch) (?!it\b|this\b|that\b"
     r"|them\b|me\b"
-    r"|sure\b|an? )[\w' -]{2,40}? (?:(?:to|from) )?(?:[A-Z]\w*|\d[\w.%]*)(?: ?[\w%]{1,8})?)",
+    r"|sure\b|an? )[\w' -]{2,40}? (?:(?:to|from) )?(?:[A-Z]\w*|\d[\w.%]*)(?: ?[\w%]{1,8})?)(?:,.*)?",
 )
 _COMFORT: Final = frozenset(
     """
@@ -148,7 +148,7 @@ def _read_standing(clause: str, speaker: str, listener: str) -> tuple[str, Readi
         or verb in _DENYING
         or _AT_LAST.search(match["rest"])
     )
-    if _CHEERS.match(match["rest"]):
+    if _CHEERS.match(match["rest"]) and not _STYLE.fullmatch(match["rest"]):
         return None
     if not lasts and (verb not in _MANNER or (_ONCE.search(match["rest"]) and not _STYLE.fullmatch(match["rest"]))):
         return None

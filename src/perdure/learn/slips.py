@@ -23,7 +23,7 @@ _KINDS: Final = tuple(
     re.compile(kind, re.IGNORECASE)
     for kind in (
         rf"(?:the )?{_NUMBER}(?: of (?:{_DAY}))?",
-        rf"(?:on )?(?:{_DAY})",
+        rf"(?:{_DAY})",
         rf"the {_NAME}",
         r"the [\w-]+(?: [\w-]+)?",
         _NAME,
@@ -38,7 +38,7 @@ def without_slips(sentence: str) -> str:
     slip = _SLIP.search(sentence)
     if slip is None:
         return sentence
-    before, right = sentence[: slip.start()], slip["right"].strip()
+    before, right = sentence[: slip.start()], slip["right"].strip().removeprefix("on ")
     for kind in _KINDS:
         if kind.fullmatch(right) and (said := list(kind.finditer(before))):
             last = said[-1]

@@ -66,7 +66,7 @@ def _clauses_of(part: str, listener: str, *, asks: bool) -> Iterator[Clause]:
         said = _BESIDES.sub("", _unaddressed(piece.text, listener))
         said = _THOUGHT.sub(r", \1", said)
         if said and asks and place == len(pieces) - 1:
-            reason = _REASON.match(said)
+            reason = _REASON.match(piece.text)
             yield Clause(_telling(reason[1]) if reason else "", said, asks=True)
         elif said:
             yield Clause(_telling(said), said, piece.begins)

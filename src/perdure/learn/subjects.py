@@ -166,7 +166,7 @@ class SubjectReader:
             # Not the speaker is open on Sundays.
             place = f"{self.speaker}'s place"
             fact = f"{told.text[: told.subject]}{place} {predicate}"
-            return Told(fact, place, Reading(), confidence, past=False)
+            return Told(f"{fact[:1].upper()}{fact[1:]}", place, Reading(), confidence, past=False)
         return _judged(told.text, self.speaker, predicate, confidence)
 
     def _of_several(self, text: str, tokens: list[Token], head: Head) -> Told | None:

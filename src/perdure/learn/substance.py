@@ -131,7 +131,8 @@ _CHANGES: Final = re.compile(
     r"\b(?:now|any ?more|no longer|again|instead|only|alone|became|become|joined|quit|left|died|gave up|given up"
     r"|switched"
     r"|stopped|started|moved|retired|resigned|sold|bought|adopted|married|divorced|graduated|promoted|hired|fired|born"
-    r"|cancell?ed|lost|broke up|split up|used to|had been|does (?!not\b)\w+"
+    r"|cancell?ed|lost|broke up|split up|used to|had been|(?:has|have) (?!to\b|a? ?(?:questions?|plans?|news"
+    r"|requests?|doubts?|favou?r|guests?|class|work|to)\b)\w{4,}|does (?!not\b)\w+"
     r"|(?:can't|cannot|doesn't|don't|never) (?:drive|drives|swim|swims|drink|drinks|smoke|smokes|cook|cooks|fly"
     r"|flies|dance"
     r"|sing|ride|ski|run|walk|see|hear))\b",

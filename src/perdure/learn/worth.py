@@ -38,12 +38,13 @@ def worth(statement: Statement) -> float:
     spelled = _WORD.findall(body)
     words = {word.lower() for word in spelled}
     moods = words & MOODS
+    content = words - FUNCTION_WORDS["en"] - moods
     begins = not statement.fact.startswith((statement.speaker, statement.subject))
     names = sum(word[0].isupper() for word in spelled[begins:])
     score = (
         _CATEGORIES[statement.category]
         + 0.5 * statement.confidence
-        + 0.3 * log1p(len(words - FUNCTION_WORDS["en"] - moods))
+        + 0.3 * log1p(len(content))
         + 0.8 * min(names, _ENOUGH) / _ENOUGH
         + 0.4 * any(word[0].isdigit() for word in spelled)
         + 1.0 * statement.dated
@@ -54,7 +55,7 @@ def worth(statement: Statement) -> float:
         + 0.4 * says_what_changed(body)
         - 0.3 * (not words.isdisjoint(MODALS))
         - 0.4 * min(len(moods), _ENOUGH) / _ENOUGH
-        - 0.5 * (bool(moods) and not statement.slot and not statement.dated and not names)
+        - 0.5 * (bool(moods) and len(content) < _ENOUGH and not statement.slot and not statement.dated and not names)
         - 0.4 * (not words.isdisjoint(_UNCLEAR))
         - 1
     )
