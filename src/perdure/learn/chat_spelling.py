@@ -22,7 +22,9 @@ _WORDS: Final = re.compile(
     re.IGNORECASE,
 )
 # `Its official` says that it is; `its colour` is owned.
-_FILLERS: Final = re.compile(r"(?<=\w),? (?:btw|tbh|lol|lmao|imo|imho|omg|haha+)\b(?=[\s,.!?;)]|$)", re.IGNORECASE)
+_FILLERS: Final = re.compile(
+    r"(?<=[\w\"')]),? (?:btw|tbh|lol|lmao|imo|imho|omg|haha+)\b(?=[\s,.!?;)]|$)", re.IGNORECASE
+)
 _IT_IS: Final = re.compile(
     r"(?<![\w'])its (?=(?:a|an|the|been|not|all|so|too|very|really|just|now|only|still|on|in|at|about|ok|\d[\w:]*"
     r"|officially|\w+ing)\b)",

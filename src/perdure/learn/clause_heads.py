@@ -42,7 +42,7 @@ def tokens_of(text: str) -> list[Token]:
     found: list[Token] = []
     end = 0
     for match in WORD.finditer(text):
-        breaks = bool(_SIGN.search(text, end, match.start()))
+        breaks = text[end : match.start()] != " " and bool(_SIGN.search(text, end, match.start()))
         found.append(Token(match[0].lower(), match[0], match.start(), match.end(), breaks))
         end = match.end()
     return found

@@ -31,6 +31,8 @@ class Piece(NamedTuple):
 
 
 def split_clauses(text: str, *, begins: bool = True) -> list[Piece]:
+    if not _JOINT.search(text):
+        return [Piece(text, begins)]
     tokens = tokens_of(text)
     pieces: list[Piece] = []
     start, first = 0, 0

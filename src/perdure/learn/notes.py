@@ -18,10 +18,6 @@ _LABEL: Final = re.compile(r"(?P<label>(?:my |our |the )?(?:[\w'-]+ ){0,2}[\w'-]
 _NO_LABELS: Final = frozenset(
     "note notes ps example question answer edit update fyi warning todo rule rules error".split()
 )
-_DAY: Final = (
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october"
-    r"|november|december|christmas|easter"
-)
 _NOUN_PHRASE: Final = re.compile(
     r"(?P<noun>(?:(?:the|my|our|a|an) )?[\w'-]+(?: [\w'-]+){0,3}?),? (?:(?:the )?\d+(?:st|nd|rd|th)\b|on|in|at|from"
     r"|for|until|since|with|of|near|by)\b.+",
@@ -42,7 +38,7 @@ _SCHEDULE: Final = re.compile(
     re.IGNORECASE,
 )
 _BORN: Final = re.compile(r"([A-Z][\w'-]+), born\b")
-_SPECIFIC: Final = re.compile(rf"\d|\b(?:{_DAY})\b|\s(?-i:[A-Z])\w", re.IGNORECASE)
+_SPECIFIC: Final = re.compile(r"\d|\s[A-Z]\w")
 
 
 class Note(NamedTuple):
@@ -53,7 +49,7 @@ class Note(NamedTuple):
 
 
 def read_note(text: str, tokens: Sequence[Token]) -> Note | None:
-    """None where it says nothing in particular: a name, a number or a day has to be in it."""
+    """None where it says nothing in particular: a name or a number has to be in it."""
     if not _FEWEST_WORDS <= len(tokens) <= _MOST_WORDS or not _UNCLEAR.isdisjoint(token.word for token in tokens):
         return None
     if label := _LABEL.fullmatch(text):

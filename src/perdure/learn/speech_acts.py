@@ -181,7 +181,8 @@ _ASIDE: Final = re.compile(r"\s*\(([^()\s]+(?:\s+[^()\s]+){2,})\)")
 # `Since I have gout, which fish can I eat?`
 # `I moved to Bonn for it`, `they want 900, which is a lot`: the rest is plain.
 _BESIDES: Final = re.compile(
-    r"(?<=\w\w\w) (?:for|because of|after|before) (?:it|that|this|them)$|(?<=\w), which\b.*$", re.IGNORECASE
+    r"(?<=\w\w\w) (?:for|because of|after|before) (?:it|that|this|them)$|(?<=\w), (?:which|and yes|yes)\b.*$",
+    re.IGNORECASE,
 )
 _THOUGHT: Final = re.compile(r"(?<=\w) (I (?:think|guess|believe|suppose))$", re.IGNORECASE)
 _REASON: Final = re.compile(r"(?:since|because|as|now that) ((?:I|we|my)\b[^,]+), ", re.IGNORECASE)
@@ -219,10 +220,11 @@ _SIGNS: Final = " \t,.!:;*_~-"
 _DOTTED_END: Final = re.compile(r"\b[A-Za-z]\.[A-Za-z]$")
 _LAST_WORDS: Final = (
     "though", "too", "haha", "lol", "know", "right", "well", "yeah", "btw", "way", "tbh", "fyi", "apparently",
-    "obviously", "it", "record", "thanks", "finally", "sorry", "wonder",
+    "obviously", "it", "yes", "no", "oops", "record", "thanks", "finally", "sorry", "wonder",
 )  # fmt: skip
 _CLOSING: Final = re.compile(
-    r"(?:,\s*(?:though|too|you know|right|as well|so yeah|obviously|apparently|finally|sorry)|[,\s]+(?:haha|lol|btw"
+    r"(?:,\s*(?:though|too|yes|no|oops|you know|right|as well|so yeah|obviously|apparently|finally|sorry)"
+    r"|[,\s]+(?:haha|lol|btw"
     r"|by the way|tbh|fyi|thanks|for the record|in case you (?:need it|wonder|ever need it)|though))$",
     re.IGNORECASE,
 )

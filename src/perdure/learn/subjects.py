@@ -350,7 +350,7 @@ _UNKNOWN: Final = frozenset("he he's she she's they they're it it's him them tho
 _WHAT_THERE_IS: Final = re.compile(
     r"There (?:is|are) (?P<what>(?:an?|one|two|three|only|\d+)(?: new| only)? (?P<noun>[\w-]+)\b.*)", re.IGNORECASE
 )
-_NOBODY: Final = frozenset("their its your no any nobody".split())
+_NOBODY: Final = frozenset("spring summer autumn winter weather their its your no any nobody".split())
 _REACTIONS: Final = frozenset("glad happy sorry proud lucky sure hope grateful thankful".split())
 _GERUNDS: Final = frozenset(
     """

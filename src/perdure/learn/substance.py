@@ -38,6 +38,7 @@ _PASSING: Final = re.compile(
     r"|wishes)\b"
     r"|.*\b(?:coming over|heading (?:over|home|out)|on (?:my|their) way|(?:fell|fallen) off (?:my|their) chair)\b"
     r"|(?:\w+ly )?(?:thinks|believes|supposes)\b(?! (?:about|of)\b)"
+    r"|(?:is|are) going to be [a-z]+$"
     r"|(?:nearly|almost) (?:wept|cried|died|fainted|screamed|laughed)\b|(?:wept|cried|laughed|screamed)\b"
     r"|(?:has|have) no (?:idea|clue|words|words left|regrets)\b|\w+(?: \w+)? (?:as if|like (?:an?|the|my|it))\b",
     re.IGNORECASE,
