@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 MODALS: Final = frozenset(
@@ -107,6 +108,7 @@ _PREFIXED: Final = frozenset(
 _NOT_PAST: Final = frozenset("bleed breed embed exceed feed heed need proceed speed succeed weed".split())
 
 
+@lru_cache(4096)
 def is_past(verb: str) -> bool:
     """Also of `rewrote` and `overslept`."""
     if verb in PAST or (verb.endswith("ed") and verb not in _NOT_PAST):

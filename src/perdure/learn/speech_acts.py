@@ -63,8 +63,11 @@ def _clauses_of(part: str, listener: str, *, asks: bool) -> Iterator[Clause]:
     spoken = _unaddressed(part, listener)
     pieces = split_clauses(spoken) if spoken else []
     for place, piece in enumerate(pieces):
-        said = _BESIDES.sub("", _unaddressed(piece.text, listener))
-        said = _THOUGHT.sub(r", \1", said)
+        said = spoken if piece.text == spoken else _unaddressed(piece.text, listener)
+        if "," in said or said.endswith(_DANGLING_ENDS):
+            said = _BESIDES.sub("", said)
+        if said.endswith(_THOUGHTS):
+            said = _THOUGHT.sub(r", \1", said)
         if said and asks and place == len(pieces) - 1:
             reason = _REASON.match(piece.text)
             yield Clause(_telling(reason[1]) if reason else "", said, asks=True)
@@ -104,7 +107,7 @@ def _is_joke(sentence: str) -> bool:
 def _unaddressed(clause: str, listener: str) -> str:
     """Without what only addresses somebody: `Hey Mel, well, I …, Mel!`."""
     address, before = _address(listener), ""
-    clause = _SINCE_THEN.sub("", clause).strip(_SIGNS)
+    clause = (_SINCE_THEN.sub("", clause) if "since" in clause.lower() else clause).strip(_SIGNS)
     while before != clause:
         before = clause
         opening = _OPENING.match(clause)
@@ -184,6 +187,8 @@ _BESIDES: Final = re.compile(
     r"(?<=\w\w\w) (?:for|because of|after|before) (?:it|that|this|them)$|(?<=\w), (?:which|and yes|yes)\b.*$",
     re.IGNORECASE,
 )
+_DANGLING_ENDS: Final = (" it", " that", " this", " them")
+_THOUGHTS: Final = (" think", " guess", " believe", " suppose")
 _THOUGHT: Final = re.compile(r"(?<=\w) (I (?:think|guess|believe|suppose))$", re.IGNORECASE)
 _REASON: Final = re.compile(r"(?:since|because|as|now that) ((?:I|we|my)\b[^,]+), ", re.IGNORECASE)
 _RENDERS: Final = re.compile(r"(?:please )?(?:translate|rephrase|proofread|correct|rewrite|say|spell)\b", re.IGNORECASE)

@@ -79,7 +79,8 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
         english = sum(word.partition("'")[0] in _ENGLISH for word in words)
         if not words and not guideline:
             reader.hear(clause.spoken, find_kin(clause.spoken, speaker))
-        if guideline or not words or not _is_english(words) or (is_role and _OF_YOU.match(clause.text)):
+        reads = english >= _SOME_ENGLISH * len(words) or _is_english(words)
+        if guideline or not words or not reads or (is_role and _OF_YOU.match(clause.text)):
             continue
         certain = certain and english >= _MUCH_ENGLISH * len(words)
         kin = find_kin(clause.text, speaker)
