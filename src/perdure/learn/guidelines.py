@@ -100,6 +100,8 @@ _COMFORT: Final = frozenset(
 
 def read_guideline(clause: str, speaker: str, listener: str) -> tuple[str, Reading] | None:
     """The fact and what it tells: `don't call me sir` becomes `Assistant should not call Ana sir`."""
+    if " of us " in clause:
+        return None
     wanted = _WANTED.fullmatch(clause)
     if wanted and (wanted["please"] or wanted["asked"]):
         return _told(f"should use {wanted['what'].strip()}", speaker, listener)

@@ -64,7 +64,7 @@ def _clauses_of(part: str, listener: str, *, asks: bool) -> Iterator[Clause]:
     pieces = split_clauses(spoken) if spoken else []
     for place, piece in enumerate(pieces):
         said = spoken if piece.text == spoken else _unaddressed(piece.text, listener)
-        if "," in said or said.endswith(_DANGLING_ENDS):
+        if "," in said or " while " in said or said.endswith(_DANGLING_ENDS):
             said = _BESIDES.sub("", said)
         if said.endswith(_THOUGHTS):
             said = _THOUGHT.sub(r", \1", said)
@@ -184,7 +184,8 @@ _ASIDE: Final = re.compile(r"\s*\(([^()\s]+(?:\s+[^()\s]+){2,})\)")
 # `Since I have gout, which fish can I eat?`
 # `I moved to Bonn for it`, `they want 900, which is a lot`: the rest is plain.
 _BESIDES: Final = re.compile(
-    r"(?<=\w\w\w) (?:for|because of|after|before) (?:it|that|this|them)$|(?<=\w), (?:which|and yes|yes)\b.*$",
+    r"(?<=\w\w\w) (?:for|because of|after|before) (?:it|that|this|them)$|(?<=\w), (?:which|and yes|yes)\b.*$"
+    r"|(?<=\w) while (?:he|she|they)(?:'s|'re| is| are)\b.*$",
     re.IGNORECASE,
 )
 _DANGLING_ENDS: Final = (" it", " that", " this", " them")

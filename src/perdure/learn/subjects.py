@@ -12,7 +12,7 @@ from perdure.learn.kin import RELATIONS, Kin
 from perdure.learn.notes import read_note
 from perdure.learn.slots import Reading, read_predicate, slot_of
 from perdure.learn.speech_acts import Clause
-from perdure.learn.substance import is_particular, is_passing, is_plain
+from perdure.learn.substance import is_particular, is_passing, is_plain, says_enough
 from perdure.learn.third_person import tell
 
 
@@ -123,7 +123,7 @@ class SubjectReader:
         own = tell(named, self.speaker, self.listener).text
         predicate = told[len(own) + 1 :]
         if is_person:
-            return _judged(told, own, predicate, 0.6)
+            return _judged_person(told, own, predicate, 0.6)
         return self._judged_thing(told, own, predicate, 0.5)
 
     def _of_what_was_done(self, done: re.Match[str]) -> Told | None:
@@ -193,10 +193,10 @@ class SubjectReader:
         ends = (at for at in range(2, head.end) if tokens[at].word in _PREPOSITIONS or tokens[at].breaks)
         noun = text[tokens[1].start : tokens[next(ends, max(head.end, 2)) - 1].end].removesuffix("'s")
         own = kin[0].subject if kin else f"{self.speaker}'s {noun}"
-        is_somebody = bool(kin) or noun.split()[-1].lower() in RELATIONS
-        if noun.lower() in _SELF_PARTS or (is_somebody and is_passing(predicate)):
+        last = noun.split()[-1].lower()
+        if noun.lower() in _SELF_PARTS or last in {"one", "ones"}:
             return None
-        judge = _judged if is_somebody else self._judged_thing
+        judge = _judged_person if kin or last in RELATIONS else self._judged_thing
         return judge(told, own, predicate, 0.8)
 
     def _of_other(self, text: str, tokens: list[Token], head: Head) -> Told | None:
@@ -220,7 +220,7 @@ class SubjectReader:
         if owner.endswith("ing") and (owner[:-3] in BASE or f"{owner[:-3]}e" in BASE) and owner not in _THINGS:
             return None
         if is_named and not head.is_plural and _is_person(subject, predicate):
-            return None if is_passing(predicate) else _judged(told, subject, predicate, 0.6)
+            return _judged_person(told, subject, predicate, 0.6)
         return self._judged_thing(told, subject, predicate, 0.6, is_named=is_named, is_bare=is_bare)
 
     def _judged_thing(
@@ -250,6 +250,12 @@ def _read_attribute(told: str) -> Reading | None:
         return None
     category, slot = known
     return Reading(category, slot_of(slot, attribute["value"]), attribute["value"])
+
+
+def _judged_person(text: str, subject: str, predicate: str, confidence: float) -> Told | None:
+    """What is told of somebody else: `Linus is civilised` says little."""
+    told = None if is_passing(predicate) else _judged(text, subject, predicate, confidence)
+    return told if told and (told.reading.slot or says_enough(predicate)) else None
 
 
 def _judged(text: str, subject: str, predicate: str, confidence: float) -> Told | None:

@@ -123,6 +123,18 @@ def is_particular(predicate: str, *, is_named: bool, is_bare: bool = False) -> b
     return bool(content or _TIMES.search(predicate)) and (marks > 0 or len(content) > enough)
 
 
+def says_enough(predicate: str) -> bool:
+    """Two words that mean something, or one beside a change, a state, a number, a time or a name."""
+    spelled = _WORD.findall(predicate)
+    content = {word.lower() for word in spelled} - _ENGLISH - MOODS
+    is_marked = any(word[0].isupper() or word[0].isdigit() for word in spelled[1:]) or bool(_TIMES.search(predicate))
+    return (
+        len(content) > 1
+        or is_marked
+        or (bool(content) and (says_what_changed(predicate) or bool(_STATE.search(predicate))))
+    )
+
+
 def says_what_changed(text: str) -> bool:
     """`pays alone now`, `became a pilot`: few words are enough where they say what is otherwise than before."""
     return _CHANGES.search(text) is not None and _PROMISED.search(text) is None
@@ -137,6 +149,12 @@ _CHANGES: Final = re.compile(
     r"|(?:can't|cannot|doesn't|don't|never) (?:drive|drives|swim|swims|drink|drinks|smoke|smokes|cook|cooks|fly"
     r"|flies|dance"
     r"|sing|ride|ski|run|walk|see|hear))\b",
+    re.IGNORECASE,
+)
+_STATE: Final = re.compile(
+    r"\b(?:pregnant|allergic|vegan|vegetarian|single|retired|sick|ill|dead|diabetic|deaf|blind|back|away|gone|abroad"
+    r"|unemployed"
+    r"|missing|here|on (?:leave|holiday|vacation|call|parole|strike|night|nights)|name is|called|named)\b",
     re.IGNORECASE,
 )
 _PROMISED: Final = re.compile(r"\b(?:will|won't|wouldn't|can't wait)\b", re.IGNORECASE)
