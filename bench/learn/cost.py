@@ -27,14 +27,14 @@ from perdure.learn.worth import choose
 from perdure.settings import Settings
 from perdure.text.tokens import counter_of
 
-MOST_TIME: Final = 0.1
+MOST_TIME: Final = 0.25
 # One turn of so many is embedded.
 _PART: Final = 10
 _RECENT: Final = 5
 
 
 def report(conversations: Sequence[Collection], embedder: Embedder) -> bool:
-    """Prints it; whether deciding takes at most a tenth of embedding."""
+    """Prints it; whether deciding takes at most a quarter of embedding."""
     texts = [one["text"] for each in conversations for one in each.memories]
     embedder.embed_passages(texts[:1])
     start = process_time()

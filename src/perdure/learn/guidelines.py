@@ -68,7 +68,8 @@ _ALLOWED: Final = re.compile(
 )
 # What is allowed for long, and no polite way to ask.
 _ALLOWANCE: Final = re.compile(
-    r"\b(?:again|any ?more|from now on|without asking|no longer|always|not have to|don't (?:have|need) to|for th[ie]s"
+    r"\b(?:again|back|any ?more|from now on|without asking|no longer|always|not have to|don't (?:have|need) to"
+    r"|for th[ie]s"
     r"|needn't|may|allowed|free to)\b",
     re.IGNORECASE,
 )

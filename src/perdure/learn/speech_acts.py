@@ -287,7 +287,7 @@ _TO_LISTENER: Final = re.compile(
 # Nobody who reads such a sentence alone knows what it is about.
 _UNRESOLVED: Final = frozenset(
     """
-    another anything each everyone everything here here's him nothing one same someone something such them what which
+    anything each everyone everything here here's him nothing one same someone something such them what which
     """.split()
 )
 # They need no more words: `Zoe died`.
@@ -301,7 +301,9 @@ _IDIOM: Final = re.compile(
     r"|believe it or not$)",
     re.IGNORECASE,
 )
-_SHORT_EVENT: Final = re.compile(r"[A-Z][\w'-]+ (?:died|left|quit|retired|resigned|moved|graduated|married)")
+_SHORT_EVENT: Final = re.compile(
+    r"[A-Z][\w'-]+ (?:died|left|quit|retired|resigned|moved|graduated|married)|I (?:smoke|vape|retired|graduated)"
+)
 _SINCE: Final = re.compile(
     r"it(?:'s| has| is| was) (?:been )?(?!ages|a while|so long|too long|forever).* since (?:i|we|my)\b", re.IGNORECASE
 )

@@ -23,7 +23,7 @@ from perdure.learn.moods import MOODS
 from perdure.learn.slots import Reading
 from perdure.learn.speech_acts import clauses
 from perdure.learn.subjects import SubjectReader, Told
-from perdure.learn.substance import says_what_changed
+from perdure.learn.substance import is_brief
 from perdure.text.calendar_ranges import DAY
 from perdure.text.english import is_common
 from perdure.text.keyword_terms import language_of
@@ -125,7 +125,7 @@ def _tells(told: Told, speaker: str) -> bool:
     if slot and category != "goal" and values:
         return bool(values - _ENGLISH - MOODS)
     content = words - _ENGLISH - MOODS
-    return len(content) > 1 or (bool(content) and says_what_changed(told.text))
+    return len(content) > 1 or (bool(content) and is_brief(told.text))
 
 
 def _statement(told: Told, words: AbstractSet[str], speaker: str, at: datetime) -> Statement:

@@ -328,7 +328,7 @@ def _with_subject(clause: str, tokens: Sequence[Token]) -> str:
     # `Been a busy week` leaves out `it has`.
     if verb in PARTICIPLES and (at or verb == "been") and following[:1] not in (["a"], ["an"]):
         return f"I've {rest}"
-    if verb in _LEFT_ALONE and following:
+    if verb in _LEFT_ALONE and following and (verb != "have" or following[0] in PARTICIPLES or is_past(following[0])):
         return f"I {rest}"
     if is_past(verb) and verb not in _NOT_ELIDED and following and not _SINCE.match(" ".join(following)):
         return f"I {rest}"
@@ -401,8 +401,9 @@ _OF_A_PLACE: Final = re.compile(
 _THOUGHT: Final = re.compile(r"(?:\w+ )?(?:thinks|guesses|believes|supposes)(?: that)? ")
 # `I bought it last week`: nobody knows what.
 _DANGLING: Final = re.compile(
-    r"(?:[\w'-]+ ){5,8}?(?:it|them|him|there)(?:$|[,.;])|(?:[\w']+ ){1,4}?(?:(?:it|that|they)'\w+\b|(?:it|that|this"
-    r"|them|these|those|him|her|there|so|too|one|ones|others"
+    r"[\w']+ ones?(?:$|[,.;]| )|(?:[\w'-]+ ){5,8}?(?:it|them|him|there)(?:$|[,.;])|(?:[\w']+ ){1,4}?(?:(?:it|that"
+    r"|they)'\w+\b|(?:it|that|this"
+    r"|them|these|those|him|her|there|so|too|others"
     r"|something|anything|his|hers|theirs|the same(?: thing)?|the other one|this time|that time|the thing)"
     r"(?:$|[,.;]| (?:a|a bit|a lot|after|again|all|already|am|and|are|as|at|back|because|before|but|by|down|ever|every"
     r"|for|from|happen|has|\w+ing|if|in|is|just|last|more|much|myself|next|now|off|often|on|or|out|over|really"

@@ -70,6 +70,9 @@ _TIMES: Final = re.compile(
     r"|twelve)\b",
     re.IGNORECASE,
 )
+_BARE_DENIAL: Final = re.compile(
+    r"(?:has|have|does|do|did|ca|wo)n't(?: (?:for|since|in|any ?more|yet|so|either|too|at)\b|$)", re.IGNORECASE
+)
 _REQUIRED: Final = re.compile(r"(?:should|must)(?:n't| not)? be\b", re.IGNORECASE)
 _PRAISE: Final = re.compile(
     r"(?:is|are|was|were|looks?|sounds?|seems?|feels?|tastes?|smells?) (?:\w+ly |so |very |too |just |quite |pretty "
@@ -92,7 +95,9 @@ def is_passing(predicate: str) -> bool:
 
 
 def is_plain(predicate: str) -> bool:
-    """Not `would rather live with a bear`: it is not so."""
+    """Not `would rather live with a bear`: it is not so; nor `hasn't for years`: nobody knows what."""
+    if _BARE_DENIAL.match(predicate):
+        return False
     return _UNREAL.match(predicate) is None or _WOULD_LIKE.match(predicate) is not None
 
 
@@ -112,7 +117,7 @@ def is_particular(predicate: str, *, is_named: bool, is_bare: bool = False) -> b
         + bool(_TIMES.search(predicate))
         + any(word[0].isupper() for word in spelled[1:])
     )
-    if spelled and spelled[0].lower() in _ENDINGS:
+    if (spelled and spelled[0].lower() in _ENDINGS) or _ENDED.match(predicate):
         return True
     if words & MOODS and marks < _SEVERAL:
         return False
@@ -124,19 +129,20 @@ def is_particular(predicate: str, *, is_named: bool, is_bare: bool = False) -> b
 
 
 def says_enough(predicate: str) -> bool:
-    """Two words that mean something, or one beside a change, a state, a number, a time or a name."""
+    """Two words that mean something, or one beside a number, a time or a name, or of a change or a state."""
     spelled = _WORD.findall(predicate)
     content = {word.lower() for word in spelled} - _ENGLISH - MOODS
     is_marked = any(word[0].isupper() or word[0].isdigit() for word in spelled[1:]) or bool(_TIMES.search(predicate))
-    return (
-        len(content) > 1
-        or is_marked
-        or (bool(content) and (says_what_changed(predicate) or bool(_STATE.search(predicate))))
-    )
+    return len(content) > 1 or is_marked or (bool(content) and is_brief(predicate))
+
+
+def is_brief(text: str) -> bool:
+    """Whether few words are enough: `became a pilot`, `has asthma`, `is a widower`, `can't drive`."""
+    return says_what_changed(text) or _STATE.search(text) is not None
 
 
 def says_what_changed(text: str) -> bool:
-    """`pays alone now`, `became a pilot`: few words are enough where they say what is otherwise than before."""
+    """`pays alone now`, `became a pilot`: what is otherwise than before."""
     return _CHANGES.search(text) is not None and _PROMISED.search(text) is None
 
 
@@ -144,17 +150,22 @@ _CHANGES: Final = re.compile(
     r"\b(?:now|any ?more|no longer|again|instead|only|alone|became|become|joined|quit|left|died|gave up|given up"
     r"|switched"
     r"|stopped|started|moved|retired|resigned|sold|bought|adopted|married|divorced|graduated|promoted|hired|fired|born"
-    r"|cancell?ed|lost|broke up|split up|used to|had been|(?:has|have) (?!to\b|a? ?(?:questions?|plans?|news"
-    r"|requests?|doubts?|favou?r|guests?|class|work|to)\b)\w{4,}|does (?!not\b)\w+"
-    r"|(?:can't|cannot|doesn't|don't|never) (?:drive|drives|swim|swims|drink|drinks|smoke|smokes|cook|cooks|fly"
-    r"|flies|dance"
-    r"|sing|ride|ski|run|walk|see|hear))\b",
+    r"|cancell?ed|lost|broke up|split up|used to|had been)\b",
     re.IGNORECASE,
 )
 _STATE: Final = re.compile(
     r"\b(?:pregnant|allergic|vegan|vegetarian|single|retired|sick|ill|dead|diabetic|deaf|blind|back|away|gone|abroad"
-    r"|unemployed"
-    r"|missing|here|on (?:leave|holiday|vacation|call|parole|strike|night|nights)|name is|called|named)\b",
+    r"|unemployed|missing|[a-z]+-(?:handed|blind|sighted|intolerant)|smokes|vapes|name is|called|named"
+    r"|on (?:leave|holiday|vacation|call|strike|nights?|days|parole)"
+    r"|(?:has|have) (?:an? |no |two |three |some )?(?!(?:an?|no|to|two|three|some|questions?|plans?|news|requests?"
+    r"|doubts?"
+    r"|favou?r|guests?|class|work|ideas?|point|problem|favou?rite)\b)[a-z-]{3,}|does (?!not\b)\w+"
+    r"|(?:is|are) (?:finally |now |already )?(?:over|through|deleted)"
+    r"|(?:can't|cannot|doesn't|don't|never) (?:drive|swim|drink|smoke|cook|fly|dance|sing|ride|ski|run|walk|see"
+    r"|hear)s?)\b"
+    r"|\b(?:is|was) (?:an?|the) (?!idiot|mess|wreck|genius|angel|potato|zombie|machine|monster|treasure|star|saint"
+    r"|joke|fan)"
+    r"[a-z-]{3,}$",
     re.IGNORECASE,
 )
 _PROMISED: Final = re.compile(r"\b(?:will|won't|wouldn't|can't wait)\b", re.IGNORECASE)
@@ -168,6 +179,9 @@ _FIRM: Final = re.compile(
 _ENOUGH: Final = 2
 _SEVERAL: Final = 2
 _COPULAS: Final = frozenset("is are was were isn't aren't wasn't weren't".split())
+_ENDED: Final = re.compile(
+    r"(?:is|are) (?:finally |now |already |all )?(?:over|gone|back|through|deleted)\b", re.IGNORECASE
+)
 _ENDINGS: Final = frozenset(
     """
     approved booked cancelled canceled confirmed died fixed left moved paid passed quit repaired resigned retired signed
