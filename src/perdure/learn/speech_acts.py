@@ -297,7 +297,7 @@ _SINCE_THEN: Final = re.compile(
     re.IGNORECASE,
 )
 _IDIOM: Final = re.compile(
-    r"\b(?:get me started|fingers crossed|long story|no offen[cs]e|speak of the devil|silver lining|thank god$"
+    r"\b(?:get me started|fingers crossed|long story|no offen[cs]e|speak of the devil|thank god$"
     r"|believe it or not$)",
     re.IGNORECASE,
 )
