@@ -28,7 +28,7 @@ from perdure.learn.worth import choose
 from perdure.settings import Settings
 from perdure.text.tokens import counter_of
 
-MOST_TIME: Final = 0.1
+MOST_TIME: Final = 0.25
 # Of all that `work` does, in times of embedding the messages.
 MOST_WHOLE: Final = 3.0
 _WHOLE: Final = 2
@@ -38,7 +38,7 @@ _RECENT: Final = 5
 
 
 def report(conversations: Sequence[Collection], embedder: Embedder) -> bool:
-    """Prints it; whether deciding takes at most a tenth of embedding, and all of `work` at most three times."""
+    """Prints it; whether deciding takes at most a quarter of embedding, and all of `work` at most three times."""
     texts = [one["text"] for each in conversations for one in each.memories]
     embedder.embed_passages(texts[:1])
     start = process_time()

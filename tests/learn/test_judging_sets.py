@@ -17,7 +17,7 @@ def read(name: str) -> list[dict[str, Any]]:
     return json.loads((SETS / f"{name}.json").read_text(encoding="utf-8"))[name if name != "forgetting" else "cases"]
 
 
-CHATS, PAIRS, CASES = read("chats"), read("pairs"), read("forgetting")
+CHATS, PAIRS, CASES, STATEMENTS = read("chats"), read("pairs"), read("forgetting"), read("statements")
 DUPLICATES = read("duplicates")
 BY_NAME = {chat["name"]: chat for chat in CHATS}
 
@@ -110,8 +110,14 @@ def test_each_memory_of_a_forgetting_case_goes_stays_or_is_corrected(case: dict[
         assert all(part in texts[number] + case["instruction"] for part in says["text contains"])
 
 
+def test_the_single_messages_are_as_many_as_the_page_says() -> None:
+    assert (len(STATEMENTS), sum(not one["facts"] for one in STATEMENTS)) == (188, 66)
+    assert all(one.keys() == {"kind", "text", "facts"} and one["text"].strip() for one in STATEMENTS)
+
+
 def test_no_text_occurs_twice() -> None:
     texts = [
+        *(one["text"] for one in STATEMENTS),
         *(said["text"] for said in every("messages")),
         *(text for pair in PAIRS for text in (pair["a"], pair["b"])),
         *(text for pair in DUPLICATES for text in (pair["first"], pair["second"])),

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 # A model whose answers cannot be used so often in a row is not asked again in this call.
 _MOST_INVALID: Final = 3
+_READ_BY_A_MODEL: Final = "What they say can be recalled; a language model makes facts of it (the setting `llm`)."
 # How often what another process left of a run is looked at again.
 _MOST_ATTEMPTS: Final = 5
 _DISTURBED: Final = "Another process consolidates the same episodes, and some of them wait; run `perdure work` again."
@@ -123,6 +124,7 @@ class Consolidator:
     was_disturbed: bool = False
     """Whether somebody else consolidated some of the episodes of a run meanwhile, so that the others still wait."""
     facts: FactsRead = field(default_factory=FactsRead)
+    unread: int = 0
 
     def run(self, namespace: str, conversation: str, episodes: Sequence[Record], batch: WriteBatch) -> None:
         services = self.services
@@ -136,6 +138,8 @@ class Consolidator:
             done = run_task(services, task, self.engine, batch, dry_run=self.dry_run, read_before=self.facts)
             self.done.append(done)
             self.invalid = 0
+            if isinstance(self.engine, RulesEngine):
+                self.unread += self.engine.unread(task)
             self.was_disturbed = self.was_disturbed or not (done.episodes or done.notes)
         except ModelOutputInvalid as error:
             self._unusable(task, error)
@@ -158,6 +162,9 @@ class Consolidator:
 
     def result(self) -> Consolidation:
         notes = list(self.notes)
+        if self.unread:
+            messages = "1 message is" if self.unread == 1 else f"{self.unread:,} messages are"
+            notes.append(f"{messages} not in English, and rules read no other language. {_READ_BY_A_MODEL}")
         if self.parked:
             answers = "1 answer" if self.parked == 1 else f"{self.parked:,} answers"
             notes.append(f"{answers} of a language model could not be used; `perdure parked` shows what it said.")

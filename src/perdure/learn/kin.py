@@ -39,8 +39,9 @@ _IS_NAME: Final = re.compile(
     rf" (?!\w+(?:ish|ese|ian|ean|ican)\b|Dutch|French|German|Greek|Swiss|Thai|Muslim|Catholic|Hindu){_NAME}"
     r"(?= (?:now|these days)\b|[,;]|$)(?: now| these days)?"
 )
+_APPOSED: Final = re.compile(rf"^{_NAME}, (?:my|our) (?:[a-z]+ ){{0,2}}?{_RELATION}\b(?!'s)")
 _NAMED: Final = re.compile(rf"\b(?:an?|another) (?:[a-z-]+ ){{0,2}}?{_RELATION} (?:named|called) {_NAME}\b")
-_POSSESSED: Final = re.compile(rf"{_OWN}{_RELATION}\b(?!'s)(?:,? (?:named |called )?{_NAME}\b(?!'s))?")
+_POSSESSED: Final = re.compile(rf"{_OWN}{_RELATION}\b(?!'s|-)(?:,? (?:named |called )?{_NAME}\b(?!'s))?")
 
 
 class Kin(NamedTuple):
@@ -69,9 +70,9 @@ def find_kin(clause: str, owner: str) -> list[Kin]:
     """Whom the clause mentions as somebody of the owner's, in order."""
     if not _MAY_MENTION.search(clause):
         return []
-    for pattern in (_IS_MINE, _NAME_IS, _IS_NAME, _NAMED):
+    for pattern in (_IS_MINE, _NAME_IS, _IS_NAME, _NAMED, _APPOSED):
         if match := pattern.search(clause):
             only = pattern is not _NAMED and match.span() == (0, len(clause))
-            relation = match["relation"] or match["only"]
+            relation = match["relation"] or match.groupdict().get("only") or ""
             return [Kin(relation, match["name"], owner, only)]
     return [Kin(match["relation"], match["name"] or "", owner) for match in _POSSESSED.finditer(clause)]

@@ -18,7 +18,7 @@ from perdure.learn.known_facts import scope_of
 from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People
 from perdure.learn.rule_changes import names_known
 from perdure.learn.rule_facts import AFFIRMED, SAID_AT, SLOT, SUBJECT, VALUE
-from perdure.learn.statements import Statement, statements
+from perdure.learn.statements import Statement, is_english, statements
 from perdure.learn.validity import Moment
 from perdure.learn.worth import choose
 from perdure.model import SPEAKER, Record
@@ -44,6 +44,12 @@ class RulesEngine:
     needs_facts: bool = False
     joins_conversations: bool = True
     most_episodes: int = _MOST_EPISODES
+
+    @staticmethod
+    def unread(task: ConsolidationTask) -> int:
+        """How many messages of people are in a language that rules do not read."""
+        messages = (message for episode in task.episodes for message in episode.messages)
+        return sum(not is_by_program(message) and not is_english(message.text) for message in messages)
 
     def actions(self, task: ConsolidationTask) -> Sequence[FactAction]:
         episodes = {message.id: episode.record for episode in task.episodes for message in episode.messages}

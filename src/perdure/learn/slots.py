@@ -59,7 +59,7 @@ def plain_value(value: str) -> str:
 
 def _verb_group(predicate: str) -> tuple[str, bool]:
     """The predicate from its verb on, and whether it is affirmed: `doesn't really like it` gives `like it`, False."""
-    affirmed = _NO_MORE.search(predicate) is None
+    affirmed = _NO_MORE.search(predicate) is None or _CANNOT_STAND.match(predicate) is not None
     while True:
         denied = _DENIED.match(predicate)
         word, _, rest = predicate.partition(" ")
@@ -103,7 +103,7 @@ _VALUE: Final = (
     r"(?P<value>[^,;:!?()]+?)(?=\s+(?:and|but|because|since|so|when|while|where|which|that|who|with|now|any ?more"
     r"|again|lately|as|too|though|these days|this|last|next|yesterday|today|tomorrow|after|before|until|more than|over"
     r"|for (?:\d|(?:\w+ ){0,3}(?:years?|months?|weeks?|days?|while|bit|decades?|time))|instead|not|every|in \d{4}"
-    r"|a lot|a bit|so much|very much|the most|for (?:everything|all|most)"
+    r"|a lot|a bit|myself|themselves|so much|very much|the most|for (?:everything|all|most)"
     r"|on \w+day|at the moment|right)\b|[,;:!?()]|$)"
 )
 # Of a job, also where it is.
@@ -155,6 +155,11 @@ _PLANNING: Final = (
     r"|excited|(?:trying|determined|ready|eager|set|about|looking|preparing|saving|saving up)(?= to| for)"
     r"|thinking(?= of| about))) (?:(?:on|of|about|to|for) )*"
 )
+# `Drives to Rome`, `eats out`: where and how, not what.
+_NO_WAY: Final = (
+    r"(?!(?:to|down|up|home|back|from|in|on|at|with|out|off|around|over|by|every|together|alone|there|here|past|for|too"
+    r"|so)\b)"
+)
 _TRAIT: Final = (
     r"(?P<value>shy|introvert(?:ed)?|extrovert(?:ed)?|patient|impatient|optimis(?:tic|t)|pessimis(?:tic|t)|competitive"
     r"|creative|stubborn|organized|disorganized|perfectionist|sensitive|outgoing|quiet|lazy|ambitious|punctual|clumsy"
@@ -182,7 +187,7 @@ _TABLE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
         (rf"(?:is|got) {_DEGREE}(?P<value>retired|unemployed|self-employed|laid off)\b", "employment"),
         (rf"is {_DEGREE}(?P<value>vegan|vegetarian|pescatarian|gluten-free|lactose intolerant)\b", "diet"),
         (rf"is {_DEGREE}allergic to {_VALUE}", "allergic:"),
-        (rf"is (?:an?|the) (?P<value>(?:[\w-]+ ){{0,3}}?{_PROFESSION})\b", "job"),
+        (rf"(?:is|became|has become) (?:an?|the) (?P<value>(?:[\w-]+ ){{0,3}}?{_PROFESSION})\b", "job"),
         (rf"(?:has|have|owns?) no (?P<value>{_BELONGING})", "-has:"),
         (rf"{_HAS} (?P<value>{_NUMBER} (?:[\w-]+ ){{0,2}}?{_BELONGING})", "has:"),
     ),
@@ -196,7 +201,7 @@ _TABLE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
             rf"(?:hates?|dislikes?|can't stand|cannot stand|loathes?|is (?:sick|tired|afraid|scared) of) {_VALUE}",
             "-likes:",
         ),
-        *((rf"{verb}s? {_VALUE}", f"{verb}s:") for verb in ("eat", "drink", "use", "wear", "drive")),
+        *((rf"{verb}s? {_NO_WAY}{_VALUE}", f"{verb}s:") for verb in ("eat", "drink", "use", "wear", "drive")),
     ),
     "interest": (
         (rf"is {_DEGREE}{_INTERESTED} {_VALUE}", "interest:"),
@@ -207,7 +212,7 @@ _TABLE: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "personality": (
         (rf"tends? to {_VALUE}", "tends:"),
         (rf"is {_DEGREE}{_TRAIT}", "is:"),
-        (r"(?:feels?|felt|gets?|(?:is|has been) feeling) (?P<value>)", ""),
+        (r"(?:feels?|felt|(?:is|has been) feeling) (?P<value>)", ""),
     ),
 }
 _PATTERNS: Final = tuple(
@@ -223,6 +228,8 @@ _DENIED: Final = re.compile(
 )
 _WITHOUT_NOT: Final = {"ca": "can ", "wo": "will ", "do": "", "does": "", "did": ""}
 _DO: Final = frozenset(("do", "does", "did"))
+# `Can't stand it any more` denies once.
+_CANNOT_STAND: Final = re.compile(r"(?:can't|cannot|couldn't) (?:really )?(?:stand|bear)\b", re.IGNORECASE)
 _NO_MORE: Final = re.compile(r"\b(?:no longer|any ?more|stopped|gave up|has given up|used to)\b", re.IGNORECASE)
 _HAS_BEEN: Final = re.compile(r"has been (?!\w+ing\b)", re.IGNORECASE)
 _ARTICLES: Final = re.compile(

@@ -7,19 +7,25 @@ words such as `yesterday`. Only English is understood; a text in another languag
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import prod
 from typing import Final
 
-from perdure.learn.guidelines import read_guideline
+from perdure.learn.chat_spelling import plain_spelling
+from perdure.learn.clause_heads import THIRD, WORD
+from perdure.learn.english_verbs import BASE, is_past
+from perdure.learn.guidelines import read_guideline, read_request
 from perdure.learn.kin import find_kin
 from perdure.learn.moods import MOODS
-from perdure.learn.slots import Reading, read_predicate
-from perdure.learn.speech_acts import Clause, clauses
-from perdure.learn.subjects import WORD, SubjectReader, Told
+from perdure.learn.slots import Reading
+from perdure.learn.speech_acts import clauses
+from perdure.learn.subjects import SubjectReader, Told
+from perdure.learn.substance import is_brief
 from perdure.text.calendar_ranges import DAY
+from perdure.text.english import is_common
 from perdure.text.keyword_terms import language_of
 from perdure.text.keyword_words import FUNCTION_WORDS
 from perdure.text.keywords import extract_keywords
@@ -58,34 +64,49 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
     reader = SubjectReader(speaker, listener)
     found: list[Statement] = []
     certain = True
-    for clause in (part for whole in clauses(text, listener) for part in separated(whole)):
+    for clause in clauses(text, listener):
         is_role = listener[0].islower()
-        guideline = read_guideline(clause.spoken, speaker, listener) if is_role else None
+        guideline = read_guideline(clause.spoken, speaker, listener) if is_role and not clause.asks else None
         if guideline:
             fact, reading = guideline
             found.append(_statement(Told(fact, listener, reading, 0.9), frozenset(), speaker, at))
+        asked = (
+            read_request(clause.spoken, speaker, listener) if is_role and not guideline and not clause.asks else None
+        )
+        if asked:
+            found.append(_statement(Told(asked, speaker, Reading(), 0.7), frozenset(), speaker, at))
         words = [match[0].lower() for match in WORD.finditer(clause.text)]
         english = sum(word.partition("'")[0] in _ENGLISH for word in words)
-        if guideline or not words or english < _SOME_ENGLISH * len(words) or (is_role and _OF_YOU.match(clause.text)):
+        if not words and not guideline:
+            reader.hear(clause.spoken, find_kin(clause.spoken, speaker))
+        reads = english >= _SOME_ENGLISH * len(words) or _is_english(words)
+        if guideline or not words or not reads or (is_role and _OF_YOU.match(clause.text)):
             continue
         certain = certain and english >= _MUCH_ENGLISH * len(words)
         kin = find_kin(clause.text, speaker)
         facts = [Told(one.fact, speaker, Reading("relationship", one.slot, one.name), 0.8) for one in kin if one.name]
-        told = reader.read(clause, words, kin)
+        told = reader.read(clause, kin)
         if told and _tells(told, speaker) and not any(one.only for one in kin):
             facts.append(told)
         found += (_statement(one, frozenset(words), speaker, at) for one in facts)
-    return found if certain or language_of(text) == "en" else []
+    return found if certain or is_english(text) else []
 
 
-def separated(clause: Clause) -> list[Clause]:
-    """`I live in Oslo and I work as a nurse` is told twice: if it were one statement, both would end with the first."""
-    parts = _AND_I.split(clause.text) if " and I" in clause.text or ", I" in clause.text else []
-    found = [match for part in parts if (match := _FIRST_PERSON.match(part))]
-    fills_slot = (read_predicate(f"{'is ' if match[1] else ''}{match[2]}").slot for match in found)
-    if len(found) < len(parts) or not any(fills_slot):
-        return [clause]
-    return [Clause(part, part, clause.begins and not place) for place, part in enumerate(parts)]
+def is_english(text: str) -> bool:
+    """False for a text in another language, of which rules can tell nothing. What is too short to tell is English."""
+    text = plain_spelling(text)
+    letters = [letter for letter in text if letter.isalpha()]
+    latin = sum(letter.isascii() or letter < _LAST_LATIN for letter in letters)
+    return (len(letters) <= 1 or latin * 2 > len(letters)) and language_of(text) == "en"
+
+
+def _is_english(words: Sequence[str]) -> bool:
+    """Whether enough of the words are English ones, also in a short sentence: `Choir practice starts at seven`."""
+    known = sum(
+        word.partition("'")[0] in _ENGLISH or word in BASE or word in THIRD or is_past(word) or is_common(word)
+        for word in words
+    )
+    return known >= _SOME_ENGLISH * sum(not word[0].isdigit() for word in words)
 
 
 def _name(name: str, role: str) -> str:
@@ -97,13 +118,14 @@ def _tells(told: Told, speaker: str) -> bool:
     category, slot, value, _ = told.reading
     if slot and category == "identity":
         return True
+    own = {match[0].lower() for match in WORD.finditer(speaker)}
     words, values = (
-        {match[0].lower().partition("'")[0] for match in WORD.finditer(text)}
-        for text in (told.text.replace(speaker, ""), value)
+        {match[0].lower().partition("'")[0] for match in WORD.finditer(text)} - own for text in (told.text, value)
     )
-    if slot and category != "goal":
+    if slot and category != "goal" and values:
         return bool(values - _ENGLISH - MOODS)
-    return len(words - _ENGLISH - MOODS) > 1
+    content = words - _ENGLISH - MOODS
+    return len(content) > 1 or (bool(content) and is_brief(told.text))
 
 
 def _statement(told: Told, words: AbstractSet[str], speaker: str, at: datetime) -> Statement:
@@ -111,7 +133,7 @@ def _statement(told: Told, words: AbstractSet[str], speaker: str, at: datetime) 
     category, slot, value, affirmed = told.reading
     doubts = (share for marks, share in _DOUBTS if not words.isdisjoint(marks))
     timeless = slot in _TIMELESS or (words.isdisjoint(_TIME_WORDS) and not any(map(str.isdigit, told.text)))
-    fact, times = (told.text, []) if timeless else _dated(told.text, at, told.past)
+    fact, times = (told.text, []) if timeless else _dated(told, at)
     return Statement(
         fact=fact,
         category=category,
@@ -126,17 +148,19 @@ def _statement(told: Told, words: AbstractSet[str], speaker: str, at: datetime) 
     )
 
 
-def _dated(text: str, at: datetime, past: bool) -> tuple[str, list[datetime]]:  # noqa: FBT001 - the tense
+def _dated(told: Told, at: datetime) -> tuple[str, list[datetime]]:
     """The text with dates behind words such as `yesterday`, and when the times begin that it names. `In May` is the
-    last one or the next, as the tense has it.
+    last one or the next, as the tense has it, and every one of a habit.
     """
-    zone = at.tzinfo or UTC
+    text, zone = told.text, at.tzinfo or UTC
     times: list[datetime] = []
     parts: list[str] = []
     end = 0
     for found in find_time_ranges(text, at, zone):
         one: TimeRange | None = found
-        if not past and found.until and found.until <= at and not _BACKWARD.search(found.words):
+        if told.habit and not _ONE_TIME.search(found.words):
+            continue
+        if not told.past and found.until and found.until <= at and not _BACKWARD.search(found.words):
             one = read_time_range(found.words, at, zone, ahead=True)
         dates = one and _dates(one)
         if one is None or one.since is None or not dates or _REPEATS.search(text, 0, found.start):
@@ -166,8 +190,9 @@ def _dates(time: TimeRange) -> str:
 
 
 _LONGEST_NAME: Final = 64
+_LAST_LATIN: Final = "\u0250"
 _ENGLISH: Final = FUNCTION_WORDS["en"]
-_SOME_ENGLISH: Final = 0.2
+_SOME_ENGLISH: Final = 0.25
 _MUCH_ENGLISH: Final = 0.33
 # Hedged, reported, said to somebody.
 _DOUBTS: Final = (
@@ -198,13 +223,11 @@ _TIMELESS: Final = frozenset(("birthday", "born"))
 _OF_YOU: Final = re.compile(
     r"(?:[\w']+ ){1,5}?(?:adore|dislike|enjoy|hate|like|love|miss|need|prefer|trust|want) you\b", re.IGNORECASE
 )
-# `I live in Oslo, I think` is one statement.
-_AND_I: Final = re.compile(r"(?:,? and|,) (?=I(?:'m|'ve|'d)? )(?!I (?:think|guess|believe|suppose|hope|mean)\b)")
-_FIRST_PERSON: Final = re.compile(r"I('m)?(?:'ve)? (.+)")
 _YEAR: Final = re.compile(r"\b(?:19|20)\d\d\b")
 _WHOLE: Final = re.compile(r"(\d{4})-(\d\d)-01 to (\d{4})-(\d\d)-(\d\d)")
 _SHORTEST_MONTH: Final = 28
 _BACKWARD: Final = re.compile(
     r"\b(?:ago|earlier|last|past|previous|since|today|yesterday|(?:19|20)\d\d)\b", re.IGNORECASE
 )
+_ONE_TIME: Final = re.compile(r"\d|\b(?:this|next|last|today|tomorrow|tonight|yesterday|since|ago)\b", re.IGNORECASE)
 _REPEATS: Final = re.compile(r"\b(?:every|each|most|per) (?:\w+ )?$", re.IGNORECASE)

@@ -1,195 +1,413 @@
-"""Whom a clause is about: the speaker, somebody of theirs, or somebody who is named."""
+"""Whom a clause is about: the speaker, somebody or something of theirs, or whoever and whatever is named."""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from perdure.learn.english_verbs import BASE, FEELINGS, MODALS, PARTICIPLES, is_adverb, is_finite, is_past, third_person
-from perdure.learn.kin import Kin
+from perdure.learn.clause_heads import STRONG, THIRD, Head, Token, find_head, find_late_head, tokens_of
+from perdure.learn.english_verbs import BASE, FEELINGS, PARTICIPLES, is_adverb, is_past
+from perdure.learn.kin import RELATIONS, Kin
+from perdure.learn.notes import read_note
 from perdure.learn.slots import Reading, read_predicate, slot_of
-from perdure.learn.speech_acts import Clause, is_order
+from perdure.learn.speech_acts import Clause
+from perdure.learn.substance import is_particular, is_passing, is_plain, says_enough
 from perdure.learn.third_person import tell
 
 
 class Told(NamedTuple):
-    """A clause in the third person, and what it tells of whom. Not `past`: it tells what is or will be."""
+    """A clause in the third person, and what it tells of whom. Not `past`: it tells what is or will be. `habit`: what
+    is done again and again, so that `in the summer` is every one.
+    """
 
     text: str
     subject: str
     reading: Reading
     confidence: float
     past: bool = True
+    habit: bool = False
 
 
 class SubjectReader:
-    """Reads the clauses of one message in order. `he` or `she` is whoever the one before was about, if it was one."""
+    """Reads the clauses of one message in order. `he` and `she` are whoever the one before was about, `it` is the thing
+    that it was about, if there was one.
+    """
 
     def __init__(self, speaker: str, listener: str) -> None:
         self.speaker, self.listener = speaker, listener
-        self.person = ""
+        self.person = self.thing = ""
 
-    def read(self, clause: Clause, words: list[str], kin: list[Kin]) -> Told | None:
-        """None where nobody can be told. `words` are those of the clause, in lower case."""
-        told = (
-            None if is_order(words) or words[0] in _FINITE or words[0] in _REACTIONS else self._told(clause, words, kin)
-        )
-        named = {one.subject for one in kin} or ({told.subject} - {self.speaker} if told else set[str]())
-        self.person = named.pop() if len(named) == 1 else ""
+    def read(self, clause: Clause, kin: list[Kin]) -> Told | None:
+        """None where nothing is told of anybody."""
+        tokens = tokens_of(clause.text)
+        if not tokens or tokens[0].word in _REACTIONS:
+            self.person = self.thing = ""
+            return None
+        head = find_head(tokens) or find_late_head(tokens)
+        if head and head.subject and head.kind == "thing_pronoun" and tokens[0].word in _REASONS:
+            # `Since we moved to Bonn it's an hour`: what is not plain is left out.
+            clause = clause._replace(text=clause.text[tokens[1].start : tokens[head.subject - 1].end])
+            tokens = tokens_of(clause.text)
+            head = find_head(tokens)
+        if head and not _UNKNOWN.isdisjoint(token.word for token in tokens[: head.subject]):
+            return None
+        told = self._told(clause, tokens, head, kin)
+        self._remember(clause.text, tokens, head, kin, told)
         return told
 
-    def _told(self, clause: Clause, words: list[str], kin: list[Kin]) -> Told | None:
+    def hear(self, spoken: str, kin: list[Kin]) -> None:
+        """What tells nothing may still name whom the next clause is about: `Carys rang`, `what does my son eat?`."""
+        tokens = tokens_of(spoken)
+        self._remember(spoken, tokens, find_head(tokens), kin, None)
+
+    def _told(self, clause: Clause, tokens: list[Token], head: Head | None, kin: list[Kin]) -> Told | None:
         text = clause.text
-        if words[0] in _PERSONS:
-            return self._of_person(text, words)
-        elided = _with_subject(text, words)
-        if elided:
-            return self._of_speaker(elided, [elided.partition(" ")[0].lower(), *words], 0.7) if clause.begins else None
-        if not _SELF.isdisjoint(words):
-            return self._of_speaker(text, words, 0.9)
-        if words[0] in {"my", "our"}:
-            return self._of_possession(text, kin)
-        return self._of_name(text, words) or self._of_other(text, words)
+        if head is None:
+            elided = _with_subject(text, tokens) if clause.begins else ""
+            full = tokens_of(elided)
+            head = find_head(full) if elided else None
+            return self._of_speaker(elided, full, head, 0.7) if head else self._of_note(text, tokens)
+        told: Told | None = None
+        match head.kind:
+            case "self":
+                told = self._of_speaker(text, tokens, head, 0.9)
+            case "person" | "thing_pronoun":
+                told = self._of_pronoun(text, tokens, head)
+            case "own" | "name" if "i" in (token.word for token in tokens[head.subject : head.end]):
+                told = self._of_several(text, tokens, head)
+            case "own":
+                told = self._of_possession(text, tokens, head, kin)
+            case "name" | "thing":
+                told = self._of_other(text, tokens, head)
+            case "there":
+                told = self._of_what_there_is(text, tokens, head)
+            case "you":
+                pass
+        return told
 
-    def _of_person(self, text: str, words: list[str]) -> Told | None:
-        """`She works there`, of the one who was named before."""
-        if not self.person or not _SELF.isdisjoint(words):
+    def _of_note(self, text: str, tokens: list[Token]) -> Told | None:
+        note = read_note(text, tokens)
+        if note is None:
             return None
-        verb = ""
-        if "'" in words[0]:
-            verb = " has" if words[1] in PARTICIPLES or words[1] == "got" else " is"
-        told = tell(self.person + verb + text[len(words[0]) :], self.speaker, self.listener).text
-        return _judged(told, self.person, told[len(self.person) + 1 :], 0.6)
+        subject = note.subject or self.speaker
+        return Told(tell(note.text, self.speaker, self.listener).text, subject, Reading(), 0.5, past=False)
 
-    def _of_speaker(self, text: str, words: list[str], confidence: float) -> Told | None:
+    def _remember(self, text: str, tokens: list[Token], head: Head | None, kin: list[Kin], told: Told | None) -> None:
+        """Whom and what the next clause may mean."""
+        if head and head.kind in {"person", "thing_pronoun"} and told:
+            return
+        called = _CALLED.findall(text)
+        people = {one.subject for one in kin} | {name[:1].upper() + name[1:] for name in called}
+        if head and head.kind == "name" and head.end - head.subject <= _SHORT:
+            people.add(text[tokens[head.subject].start : tokens[head.end - 1].end].removesuffix("'s"))
+        self.person = people.pop() if len(people) == 1 else ""
+        is_thing = head and (head.kind == "thing" or (head.kind == "own" and not kin)) and not head.is_plural
+        self.thing = _subject_text(text, tokens, head) if head and is_thing else ""
+
+    def _of_pronoun(self, text: str, tokens: list[Token], head: Head) -> Told | None:
+        """`She works there`, of the one who was named before; `it is …`, of the thing."""
+        if tokens[head.subject].word.startswith("they"):
+            done = _DONE_BY_THEM.match(text)
+            return self._of_what_was_done(done) if done and not self.person else None
+        is_person = head.kind == "person"
+        named = self.person if is_person else self.thing if tokens[head.subject].word.startswith("it") else ""
+        if not named or head.subject > 0:
+            return None
+        if "'" in tokens[head.subject].word:
+            if not tokens[head.subject].word.endswith("'s"):
+                return None
+            text = _spelled_out(text, tokens, head)
+        after = text[text.index(" ") :]
+        told = tell(named + after, self.speaker, self.listener).text
+        own = tell(named, self.speaker, self.listener).text
+        predicate = told[len(own) + 1 :]
+        if is_person:
+            return _judged_person(told, own, predicate, 0.6)
+        return self._judged_thing(told, own, predicate, 0.5)
+
+    def _of_what_was_done(self, done: re.Match[str]) -> Told | None:
+        """`They have changed my tablets`: nobody needs to know who."""
+        thing = done["thing"].lower()
+        if thing in {"me", "us"}:
+            subject, several = self.speaker, False
+        else:
+            subject, several = tell(done["thing"], self.speaker, self.listener).text, thing.endswith("s")
+        after = tell(done["rest"], self.speaker, self.listener).text if done["rest"] else ""
+        predicate = f"{'were' if several else 'was'} {done['verb'].lower()}{after}"
+        return Told(f"{subject} {predicate}", subject, Reading(), 0.6)
+
+    def _of_what_there_is(self, text: str, tokens: list[Token], head: Head) -> Told | None:
+        """`There's a room from the 4th of May`."""
+        start = tokens[head.subject].end
+        full = f"There is{text[start:]}" if head.verb < head.end else text
+        found = _WHAT_THERE_IS.match(full)
+        if head.subject > 0 or found is None or not is_particular(found["what"], is_named=False):
+            return None
+        told = tell(full, self.speaker, self.listener).text
+        return None if _DANGLING.match(found["what"]) else Told(told, found["noun"].lower(), Reading(), 0.6, past=False)
+
+    def _of_speaker(self, text: str, tokens: list[Token], head: Head, confidence: float) -> Told | None:
         told = tell(text, self.speaker, self.listener)
-        at = next(at for at, word in enumerate(words) if word in _SELF)
-        verb = next((word for word in words[at + 1 :] if not is_adverb(word)), "")
-        if words[at] in {"i", "we"} and not is_finite(verb):
-            return None
-        comma = told.text[: told.subject].rstrip().endswith(",")
-        adverbial = comma or words[0] in _ADVERBIAL or is_adverb(words[0]) or words[at - 1] == "and"
-        if at and not adverbial:
-            # `The book that I read is great` is about the book; `a picture of what I did` is no sentence.
-            before = any(word in _FINITE or is_past(word) for word in words[:at])
-            is_sentence = before or not _COPULAS.isdisjoint(words[at + 2 :])
-            return Told(told.text, self.speaker, Reading(), confidence * 0.8) if is_sentence else None
         predicate = told.text[told.predicate :]
         # `I think I'm allergic to nuts` tells of the allergy.
         thought = _THOUGHT.match(predicate)
         if thought and predicate.startswith(f"{self.speaker} ", thought.end()):
             predicate = predicate[thought.end() + len(self.speaker) + 1 :]
+        if is_passing(predicate):
+            return None
+        # `I'm Ana, 34`: the name is told by whoever gives it.
+        if predicate.startswith(f"is {self.speaker},"):
+            predicate = f"is {predicate[len(self.speaker) + 4 :].strip(' ,')}"
+            return _judged(f"{self.speaker} {predicate}", self.speaker, predicate, confidence)
+        if predicate == f"is {self.speaker}":
+            return None
+        if tokens[head.subject].word.startswith("we") and _OF_A_PLACE.match(predicate):
+            # Not the speaker is open on Sundays.
+            place = f"{self.speaker}'s place"
+            fact = f"{told.text[: told.subject]}{place} {predicate}"
+            return Told(f"{fact[:1].upper()}{fact[1:]}", place, Reading(), confidence, past=False)
         return _judged(told.text, self.speaker, predicate, confidence)
 
-    def _of_possession(self, text: str, kin: list[Kin]) -> Told | None:
-        """`My job is …` tells of the speaker, `my sister Anna is …` of Anna."""
+    def _of_several(self, text: str, tokens: list[Token], head: Head) -> Told | None:
+        """`My sister and I love opera`."""
         told = tell(text, self.speaker, self.listener).text
+        predicate = told[_predicate_start(told, tokens, head) :]
+        return None if is_passing(predicate) else _judged(told, self.speaker, predicate, 0.8)
+
+    def _of_possession(self, text: str, tokens: list[Token], head: Head, kin: list[Kin]) -> Told | None:
+        """`My job is …` tells of the speaker, `my sister Anna is …` of Anna."""
+        if head.subject > 0:
+            told = tell(text, self.speaker, self.listener).text
+            owner = kin[0].subject if kin else _subject_text(text, tokens, head).replace("my ", f"{self.speaker}'s ", 1)
+            return _judged(told, owner, text[tokens[head.verb].start :], 0.7)
+        told = tell(_spelled_out(text, tokens, head), self.speaker, self.listener).text
         rest = told[len(self.speaker) + 3 :]
-        attribute = _ATTRIBUTE.match(rest)
-        if attribute and attribute["kind"]:
-            reading = Reading("preference", f"favorite:{attribute['kind'].lower()}", attribute["value"])
-            return Told(told, self.speaker, reading, 0.9)
-        if attribute and (known := _ATTRIBUTES.get(attribute["noun"].lower())):
-            category, slot = known
-            reading = Reading(category, slot_of(slot, attribute["value"]), attribute["value"])
-            return Told(told, self.speaker, reading, 0.9)
-        if thing := _THING.match(rest):
+        if attribute := _read_attribute(rest):
+            return Told(told, self.speaker, attribute, 0.9)
+        thing = _THING.match(rest)
+        if thing and thing["noun"].split()[-1].lower() not in RELATIONS:
             kind, value = next((name, value) for name, value in thing.groupdict().items() if name != "noun" and value)
             return Told(told, f"{self.speaker}'s {thing['noun']}", Reading("identity", kind, value), 0.8, past=False)
-        before, noun, named = "", rest.partition(" ")[0].rstrip(","), True
-        for match in list(WORD.finditer(rest))[1:_LONGEST_SUBJECT]:
-            word = match[0].lower()
-            if word in _FINITE or is_past(word) or (word in BASE and _PLURAL.match(before)):
-                owner = kin[0].subject if kin else f"{self.speaker}'s {noun}"
-                return _judged(told, owner, rest[match.start() :], 0.8)
-            named = named and word not in _PREPOSITIONS and not is_adverb(word) and rest[: match.start()][-2:-1] != ","
-            noun = rest[: match.end()] if named else noun
-            before = word
+        predicate = told[_predicate_start(told, tokens, head) :]
+        ends = (at for at in range(2, head.end) if tokens[at].word in _PREPOSITIONS or tokens[at].breaks)
+        noun = text[tokens[1].start : tokens[next(ends, max(head.end, 2)) - 1].end].removesuffix("'s")
+        own = kin[0].subject if kin else f"{self.speaker}'s {noun}"
+        last = noun.split()[-1].lower()
+        if noun.lower() in _SELF_PARTS or last in {"one", "ones"}:
+            return None
+        judge = _judged_person if kin or last in RELATIONS else self._judged_thing
+        return judge(told, own, predicate, 0.8)
+
+    def _of_other(self, text: str, tokens: list[Token], head: Head) -> Told | None:
+        """Somebody or something that is named, or that both know: `Anna works at Google`, `the rent is 900`."""
+        owner = tokens[head.subject].word
+        subject = _subject_text(text, tokens, head)
+        if owner in {"his", "her"}:
+            if not self.person or head.subject > 0:
+                return None
+            text = f"{self.person}'s{text[tokens[head.subject].end :]}"
+            tokens = tokens_of(text)
+            head = find_head(tokens) or head
+            subject = _subject_text(text, tokens, head)
+        elif owner in _NOBODY:
+            return None
+        told = tell(_spelled_out(text, tokens, head), self.speaker, self.listener).text
+        subject = tell(subject, self.speaker, self.listener).text
+        predicate = told[_predicate_start(told, tokens, head) :]
+        is_named = head.kind == "name" and head.subject == 0
+        is_bare = head.kind == "thing" and owner not in _DETERMINED
+        if owner.endswith("ing") and (owner[:-3] in BASE or f"{owner[:-3]}e" in BASE) and owner not in _THINGS:
+            return None
+        if is_named and not head.is_plural and _is_person(subject, predicate):
+            return _judged_person(told, subject, predicate, 0.6)
+        return self._judged_thing(told, subject, predicate, 0.6, is_named=is_named, is_bare=is_bare)
+
+    def _judged_thing(
+        self,
+        text: str,
+        subject: str,
+        predicate: str,
+        confidence: float,
+        *,
+        is_named: bool = False,
+        is_bare: bool = False,
+    ) -> Told | None:
+        """What is told of a thing fills no slot: there may be several of its kind."""
+        if _DANGLING.match(predicate) or not is_particular(predicate, is_named=is_named, is_bare=is_bare):
+            return None
+        verb = predicate.partition(" ")[0].lower()
+        return Told(text, subject, Reading(), confidence, past=is_past(verb), habit=_is_habit(verb, predicate))
+
+
+def _read_attribute(told: str) -> Reading | None:
+    """What of the speaker `favourite book is Dune` or `job is …` tells."""
+    attribute = _ATTRIBUTE.match(told)
+    if attribute and attribute["kind"]:
+        return Reading("preference", f"favorite:{attribute['kind'].lower()}", attribute["value"])
+    known = _ATTRIBUTES.get(attribute["noun"].lower()) if attribute else None
+    if attribute is None or known is None:
         return None
+    category, slot = known
+    return Reading(category, slot_of(slot, attribute["value"]), attribute["value"])
 
-    def _of_name(self, text: str, words: list[str]) -> Told | None:
-        """A capital letter that begins a sentence makes no name: the predicate must tell what is told of people."""
-        name = _NAME.match(text)
-        if name is None or is_adverb(words[0]) or words[0] in BASE or words[0].endswith("ing"):
-            return None
-        reading = read_predicate(text[name.end() + 1 :])
-        if not reading.slot or reading.category == "goal":
-            return None
-        return _judged(tell(text, self.speaker, self.listener).text, name[0], text[name.end() + 1 :], 0.6)
 
-    def _of_other(self, text: str, words: list[str]) -> Told | None:
-        """`The course helped me relax`: something that has to do with the speaker."""
-        if _OWN.isdisjoint(words):
-            return None
-        # `Dinner and drinks with my friends` has no verb.
-        if not any(
-            is_past(word) or (word in _FINITE and before not in _BEFORE_NOUNS) for before, word in pairwise(words)
-        ):
-            return None
-        return Told(tell(text, self.speaker, self.listener).text, self.speaker, Reading(), 0.6)
+def _judged_person(text: str, subject: str, predicate: str, confidence: float) -> Told | None:
+    """What is told of somebody else: `Linus is civilised` says little."""
+    told = None if is_passing(predicate) else _judged(text, subject, predicate, confidence)
+    return told if told and (told.reading.slot or says_enough(predicate)) else None
 
 
 def _judged(text: str, subject: str, predicate: str, confidence: float) -> Told | None:
-    if _DANGLING.match(predicate):
+    if _DANGLING.match(predicate) or not is_plain(predicate):
         return None
     words = (word for word in predicate.lower().split() if not is_adverb(word))
     verb, following = next(words, ""), next(words, "")
     past = is_past(verb) or (verb in {"has", "have"} and (following in PARTICIPLES or is_past(following)))
-    return Told(text, subject, read_predicate(predicate), confidence, past)
+    return Told(text, subject, read_predicate(predicate), confidence, past, _is_habit(verb, predicate))
 
 
-def _with_subject(clause: str, words: list[str]) -> str:
+def _is_habit(verb: str, predicate: str) -> bool:
+    """`He starts on Monday` happens once, `he swims on Mondays` does not."""
+    is_present = (verb in THIRD or verb in BASE) and verb not in STRONG and verb not in _SCHEDULED
+    return is_present or predicate.startswith("used to ")
+
+
+def _subject_text(text: str, tokens: Sequence[Token], head: Head) -> str:
+    return text[tokens[head.subject].start : tokens[head.end - 1].end].removesuffix(
+        "'s" if head.verb < head.end else ""
+    )
+
+
+def _spelled_out(text: str, tokens: Sequence[Token], head: Head) -> str:
+    """`Ben's on leave` with its verb: `Ben is on leave`."""
+    token = tokens[head.verb]
+    if head.verb >= head.end or not token.word.endswith("'s"):
+        return text
+    following = next((one.word for one in tokens[head.verb + 1 :] if not is_adverb(one.word)), "")
+    words = [one.word for one in tokens[head.verb + 1 : head.verb + 4] if not is_adverb(one.word)]
+    has_object = len(words) > 1 and (is_past(words[0]) or words[0] in PARTICIPLES) and words[1] in _OBJECTS
+    verb = "has" if following in _BEHIND_HAS or has_object else "is"
+    return f"{text[: token.end - 2]} {verb}{text[token.end :]}"
+
+
+def _predicate_start(told: str, tokens: Sequence[Token], head: Head) -> int:
+    """Where the verb stands in what became of the clause."""
+    token = tokens[head.verb]
+    verb = token.spelled if head.verb >= head.end else ""
+    pattern = rf"\b{re.escape(verb)}\b" if verb else r"\b(?:is|has)\b"
+    places = [match.start() for match in re.finditer(pattern, told)]
+    least = sum(len(one.spelled) for one in tokens[: head.verb])
+    return next((place for place in places if place >= least), places[-1] if places else 0)
+
+
+def _is_person(name: str, predicate: str) -> bool:
+    """Whether a name is that of somebody, as far as what is told of it says so: `Redis is 8` and `Deployment moved to
+    Azure` are told of things.
+    """
+    words = name.split()
+    if not all(word[0].isupper() for word in words) or words[0].endswith(_OF_THINGS):
+        return False
+    reading = read_predicate(predicate)
+    if reading.slot == "age" or _OF_DAYS.search(reading.value):
+        return False
+    return bool(reading.slot) and reading.category != "goal"
+
+
+def _with_subject(clause: str, tokens: Sequence[Token]) -> str:
     """`Went to the beach yesterday` with the `I` that it leaves out; empty where it leaves out none."""
-    at = next((at for at, word in enumerate(words) if not is_adverb(word)), 0)
+    words = [token.word for token in tokens]
+    at = next((at for at, word in enumerate(words) if not is_adverb(word) or word in STRONG), 0)
     verb, following = words[at], words[at + 1 : at + 4]
     rest = clause[:1].lower() + clause[1:]
     # `Mixed emotions are rough` and `reminded me of it` have another subject.
-    if not _OTHERS.isdisjoint(following):
+    if not _OTHERS.isdisjoint(following) or (at + 1 < len(tokens) and tokens[at + 1].breaks):
         return ""
-    if verb in FEELINGS or (is_past(verb) and following[:1] == ["by"]):
+    if verb in FEELINGS or verb in _STATES or (is_past(verb) and following[:1] == ["by"]):
         return f"I'm {rest}"
     # `Been a busy week` leaves out `it has`.
     if verb in PARTICIPLES and (at or verb == "been") and following[:1] not in (["a"], ["an"]):
         return f"I've {rest}"
-    if is_past(verb) and verb not in _NOT_ELIDED:
+    if verb in _LEFT_ALONE and following and (verb != "have" or following[0] in PARTICIPLES or is_past(following[0])):
         return f"I {rest}"
-    return f"I'm {rest}" if verb in _GERUNDS and _FINITE.isdisjoint(words[at + 1 :]) else ""
+    if is_past(verb) and verb not in _NOT_ELIDED and following and not _SINCE.match(" ".join(following)):
+        return f"I {rest}"
+    denied = words[0] == "not" and (verb.endswith("ing") or verb in {"a", "an", "into", "the"})
+    gerund = verb in _GERUNDS and STRONG.isdisjoint(words[at + 1 :])
+    return f"I'm {rest}" if gerund or denied else ""
 
 
-WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
-_LONGEST_SUBJECT: Final = 7
-_SELF: Final = frozenset("i i'm i've i'd i'll im ive we we're we've we'd we'll".split())
-_OWN: Final = frozenset("my our me us mine ours".split())
-_PERSONS: Final = frozenset("he she he's she's".split())
+_SHORT: Final = 3
+_SCHEDULED: Final = frozenset("starts begins leaves arrives ends turns flies lands moves gets opens comes".split())
+_DETERMINED: Final = frozenset(
+    "the a an this that these those both all his her two three every each another other".split()
+)
+_THINGS: Final = frozenset("staging training meeting building parking swimming climbing boxing billing testing".split())
+_REASONS: Final = frozenset(("since", "because", "after"))
+# How they are is how somebody feels.
+_SELF_PARTS: Final = frozenset("brain head heart mind soul mood feet face".split())
+_DONE_BY_THEM: Final = re.compile(
+    r"they(?:'ve| have| just| finally)* (?P<verb>\w{3,}ed|cut|put)(?= (?:me|us|my|our|the)\b)"
+    r" (?P<thing>me|us|(?:my|our|the) [\w'-]+(?: (?!to\b|from\b|on\b|in\b|at\b|by\b|for\b|until\b|off\b)[\w'-]+){0,2})"
+    r"(?P<rest>(?: .*)?)",
+    re.IGNORECASE,
+)
+_UNKNOWN: Final = frozenset("he he's she she's they they're it it's him them those these".split())
+_WHAT_THERE_IS: Final = re.compile(
+    r"There (?:is|are) (?P<what>(?:an?|one|two|three|only|\d+)(?: new| only)? (?P<noun>[\w-]+)\b.*)", re.IGNORECASE
+)
+_NOBODY: Final = frozenset("spring summer autumn winter weather their its your no any nobody".split())
 _REACTIONS: Final = frozenset("glad happy sorry proud lucky sure hope grateful thankful".split())
-# What may stand before `I` without being the subject.
-_ADVERBIAL: Final = frozenset(
+_GERUNDS: Final = frozenset(
     """
-    after although apart as at back because before besides by despite during earlier even ever every for from in
-    last later maybe next on once one over perhaps since some sometimes these this though three to today tomorrow
-    tonight two until when whenever while with without yesterday
+    considering getting heading hoping learning looking moving planning saving starting studying thinking trying working
     """.split()
 )
-_COPULAS: Final = frozenset("are aren't doesn't has hasn't is isn't was wasn't were weren't".split())
-_FINITE: Final = frozenset(map(third_person, BASE)) | MODALS | _COPULAS
-_GERUNDS: Final = frozenset(
-    "considering getting heading hoping looking planning saving thinking trying working".split()
-)
+_STATES: Final = frozenset(("off", "allergic", "vegan", "vegetarian", "pregnant", "retired", "unemployed"))
+_LEFT_ALONE: Final = frozenset("can't cannot couldn't don't won't haven't have had".split()) - frozenset(("don't",))
 _NOT_ELIDED: Final = frozenset(
-    "based bet called cost hurt left let looked made meant seemed sounded turned upset used was".split()
+    "based bet called cost done hurt left let looked made meant named seemed sounded turned upset used was were".split()
 )
+_SINCE: Final = re.compile(r"since\b|for (?:\d|a|ages|years)")
 _OTHERS: Final = frozenset("are can is isn't me us was wasn't were will".split())
-_BEFORE_NOUNS: Final = frozenset("a an and of or some the with".split())
-_PREPOSITIONS: Final = frozenset("about and at by for from in of on that to who with".split())
-_NAME: Final = re.compile(r"[A-Z][\w'-]*(?:\.? [A-Z][\w'-]*)*(?= )")
-_PLURAL: Final = re.compile(r"kids|children|parents|people|\w{2,}[^s']s")
+_PREPOSITIONS: Final = frozenset("about and at by for from in of on that to who with called named".split())
+_BEHIND_HAS: Final = frozenset("been got had become".split())
+_OBJECTS: Final = frozenset("a an the my our his her their your its me us him them it some two three".split())
+_CALLED: Final = re.compile(
+    r"\b(?:called|named) ((?:Dr|Mrs?|Ms)\.? [A-Z][\w'-]+|[A-Z][\w'-]+(?: [A-Z][\w'-]+)?|[a-z]+(?=$|[,.;]))"
+)
+_OF_THINGS: Final = (
+    "ment",
+    "tion",
+    "sion",
+    "ness",
+    "ing",
+    "ity",
+    "ism",
+    "ship",
+    "ance",
+    "ence",
+    "ics",
+    "ys",
+    "ts",
+    "ks",
+)
+_OF_DAYS: Final = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b", re.IGNORECASE)
+_OF_A_PLACE: Final = re.compile(
+    r"(?:\w+ly )?(?:is|are|was|will be)? ?(?:not |now |also |still |only )*(?:(?:open|closed|shut)\b(?! to)"
+    r"|(?:opens?|closes?)"
+    r" (?:at|on|for|from|until|till|every|earlier|later|again|all|now)|(?:doesn't|don't|won't) (?:open|close)\b)"
+)
 _THOUGHT: Final = re.compile(r"(?:\w+ )?(?:thinks|guesses|believes|supposes)(?: that)? ")
 # `I bought it last week`: nobody knows what.
 _DANGLING: Final = re.compile(
-    r"(?:[\w']+ ){1,4}?(?:(?:it|that|they)'\w+\b|(?:it|that|this|them|these|those|him|her|there|so|too|one|ones)"
+    r"[\w']+ ones?(?:$|[,.;]| )|(?:[\w'-]+ ){5,8}?(?:it|them|him|there)(?:$|[,.;])|(?:[\w']+ ){1,4}?(?:(?:it|that"
+    r"|they)'\w+\b|(?:it|that|this"
+    r"|them|these|those|him|her|there|so|too|others"
+    r"|something|anything|his|hers|theirs|the same(?: thing)?|the other one|this time|that time|the thing)"
     r"(?:$|[,.;]| (?:a|a bit|a lot|after|again|all|already|am|and|are|as|at|back|because|before|but|by|down|ever|every"
-    r"|for|from|happen|has|if|in|is|just|last|more|much|myself|next|now|off|often|on|or|out|over|really|recently|right"
+    r"|for|from|happen|has|\w+ing|if|in|is|just|last|more|much|myself|next|now|off|often|on|or|out|over|really"
+    r"|recently|right"
     r"|since|so|some|sometime|soon|the|their|themselves|to|today|too|until|up|very|was|well|while|with|work|yesterday"
     r"|yet)\b))",
     re.IGNORECASE,

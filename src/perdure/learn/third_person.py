@@ -29,7 +29,11 @@ _FINITE: Final = MODALS | frozenset(("is", "are", "has", "have"))
 _BEHIND_VERBS: Final = frozenset(
     "a about all an as at for from her his in it me my on our out some the their them these this to up us with".split()
 )
-_GROUP: Final = re.compile(r"\b(?:we|us) (?:both|all|each)\b|\btogether\b|\beach other\b", re.IGNORECASE)
+_GROUP: Final = re.compile(
+    r"\b(?:we|us) (?:both|all|each)\b|\btogether\b|\beach other\b"
+    r"|\bwe(?:'re| are) (?:an? )?(?:\w+ )?(?:team|family|couple|household|band|group|company)\b",
+    re.IGNORECASE,
+)
 
 
 class Telling(NamedTuple):
@@ -74,6 +78,8 @@ class _Teller:
                 self._name_subject(at, stem, _CONTRACTED.get(apostrophe + ending, ""))
             elif word in {"my", "our"}:
                 self.told.append("their" if self.subject >= 0 else f"{self.speaker}'s")
+            elif word == "us" and self._word(at - 1) == "of" and self._word(at + 1) not in {"two", "three", "four"}:
+                self.told.append(f"{self.speaker}'s group")
             elif word in self.replaced:
                 self.told.append(self.replaced[word])
             else:

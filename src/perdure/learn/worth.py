@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from heapq import nlargest
 from math import exp, log1p
 from typing import Final
 
@@ -12,10 +11,11 @@ from perdure.learn.english_verbs import MODALS, is_past
 from perdure.learn.kin import RELATIONS
 from perdure.learn.moods import MOODS
 from perdure.learn.statements import Statement
+from perdure.learn.substance import says_what_changed
 from perdure.text.keyword_words import FUNCTION_WORDS
 
-MOST_FACTS: Final = 30
-"""How many statements of a hundred messages are kept."""
+LEAST_WORTH: Final = 0.26
+"""What is worth less says little: promises, vague plans, and who they are about is not clear."""
 
 _WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
 _DATES: Final = re.compile(r" \(\d{4}[^)]*\)")
@@ -38,12 +38,13 @@ def worth(statement: Statement) -> float:
     spelled = _WORD.findall(body)
     words = {word.lower() for word in spelled}
     moods = words & MOODS
+    content = words - FUNCTION_WORDS["en"] - moods
     begins = not statement.fact.startswith((statement.speaker, statement.subject))
     names = sum(word[0].isupper() for word in spelled[begins:])
     score = (
         _CATEGORIES[statement.category]
         + 0.5 * statement.confidence
-        + 0.3 * log1p(len(words - FUNCTION_WORDS["en"] - moods))
+        + 0.3 * log1p(len(content))
         + 0.8 * min(names, _ENOUGH) / _ENOUGH
         + 0.4 * any(word[0].isdigit() for word in spelled)
         + 1.0 * statement.dated
@@ -51,38 +52,32 @@ def worth(statement: Statement) -> float:
         + 0.3 * ('"' in body)
         + 0.5 * any(map(is_past, words))
         + 0.3 * (not words.isdisjoint(RELATIONS))
+        + 0.4 * says_what_changed(body)
         - 0.3 * (not words.isdisjoint(MODALS))
         - 0.4 * min(len(moods), _ENOUGH) / _ENOUGH
+        - 0.5 * (bool(moods) and len(content) < _ENOUGH and not statement.slot and not statement.dated and not names)
         - 0.4 * (not words.isdisjoint(_UNCLEAR))
         - 1
     )
     return 1 / (1 + exp(-score))
 
 
-def choose(messages: Sequence[Sequence[Statement]], most: int = MOST_FACTS) -> list[tuple[int, Statement]]:
-    """Of the statements of these messages the best, `most` for a hundred messages, each with the position of its
-    message, in order. The second of a message counts half, the third a quarter; a fact that is told again counts once.
+def choose(messages: Sequence[Sequence[Statement]], least: float = LEAST_WORTH) -> list[tuple[int, Statement]]:
+    """The statements of these messages that are worth keeping, each with the position of its message, in order. A fact
+    that is told again counts once.
 
     What may be corrected, or corrects something, is never left out, so that an older statement cannot stand because a
-    newer one was worth less. It takes the place of others, but of no more than half of them.
+    newer one was worth less. For the same reason no number of facts is the most that is kept: what is left out because
+    others were better might be what ends one of them.
     """
-    offered: list[tuple[float, int, int]] = []
-    kept: list[tuple[float, int, int]] = []
     known: set[str] = set()
+    kept: list[tuple[int, Statement]] = []
     for position, found in enumerate(messages):
-        share = 1.0
-        for value, number in sorted(((worth(one), -number) for number, one in enumerate(found)), reverse=True):
-            one = found[-number]
-            if one.fact not in known:
+        for one in found:
+            if one.fact not in known and (may_change(one) or worth(one) >= least):
                 known.add(one.fact)
-                (kept if may_change(one) else offered).append((value * share, -position, number))
-                share /= 2
-    room = max(1, len(messages) * most // 100)
-    best = kept + nlargest(max(room - len(kept), (room + 1) // 2), offered)
-    return [
-        (-position, messages[-position][-number])
-        for _, position, number in sorted(best, key=lambda row: (-row[1], -row[2]))
-    ]
+                kept.append((position, one))
+    return kept
 
 
 def may_change(statement: Statement) -> bool:
