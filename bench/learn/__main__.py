@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.corpus import ORIGIN, DataMissing, load
-from bench.learn import chats, corrections, cost, duplicates, episodes, merging, recall, statements
+from bench.learn import chats, corrections, cost, duplicates, episodes, forgetting, merging, recall, statements
 from bench.ours import local_embedder
 from bench.recall.data import locomo
 from bench.recall.vectors import Remembering
@@ -25,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reached, corpus = True, None
     corrections.report(local_embedder())
     chats.report(local_embedder())
+    forgetting.report(local_embedder())
     if options.sts or options.sick:
         embedder = Remembering(local_embedder(), options.cache)
         reached = duplicates.report(duplicates.load(options.sts, options.sick), embedder) and reached
