@@ -189,11 +189,21 @@ def numbers_in_words(numbers: Sequence[int]) -> str:
     return ", ".join(f"#{number}" for number in numbers[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
+def several_fit(selection: Selection) -> str:
+    count = len(selection.doubtful)
+    return (
+        f"{count} memories fit it equally well, so nothing was changed. Say more about the one that you mean, name it by "
+        "its number, or say `everything about …` for all of them."
+    )
+
+
 def suggest(scope: SelectionScope, answer: Forgotten, selection: Selection) -> Forgotten:
     """When no memory holds all the words of a sentence, recall may find what was meant; it is named and left alone."""
     wanted = selection.instruction.wanted if selection.instruction else None
     if answer.records:
         return answer
+    if selection.doubtful:
+        return replace(answer, suggested=selection.doubtful, notes=(several_fit(selection),))
     services, filter = scope.services, scope.filter or Filter(states=())
     suggested = {record.number: record for record in answer.suggested}
     if wanted:

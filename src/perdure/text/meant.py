@@ -1,0 +1,155 @@
+"""Which of some texts a description means: one, all that are about it, or, where that is not plain, none. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from perdure.text.descriptions import Description, Fit, bearer, names_in, tokens_of
+from perdure.text.keyword_terms import language_of
+from perdure.text.orders import Order
+from perdure.text.patterns import pattern
+
+# For each pair of texts how near they are by their meaning, from -1 to 1.
+Similarity: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
+
+# What is left must be a little like what is missing.
+_SOME_LIKENESS: Final = 0.1
+_WHOLE: Final = 0.999
+# A text that fits less than this is not meant.
+_LEAST: Final = 0.33
+# So much less than the best one may fit what is one of all, and so much more than the next one has to fit what is one.
+_AS_GOOD: Final = 0.22
+_CLEARLY_BETTER: Final = 0.025
+_CLEARLY_NEARER: Final = 0.07
+# Of all that holds a part, what is nearly as like the rest as the one that is most like it.
+_NEARLY: Final = 0.75
+_HALF: Final = 0.5
+_SEVERAL: Final = 2
+_HELP: Final = 0.1
+_BEGINS_WITH_PRONOUN: Final = pattern(r"(?:Her|His|She|He|Their|They) [a-z]")
+
+
+class Meant(NamedTuple):
+    """Places of the texts that are meant, best first, and of those that may be where none plainly is; why the others
+    that hold some of the words are not, by place.
+    """
+
+    places: tuple[int, ...] = ()
+    doubtful: tuple[int, ...] = ()
+    reasons: dict[int, str] = {}
+
+
+class _Candidate(NamedTuple):
+    place: int
+    fit: Fit
+    score: float
+
+
+def choose(order: Order, texts: Sequence[str], similarity: Similarity, *, exactly: bool = False) -> Meant:
+    """`exactly`: only what holds every word of the description."""
+    description = Description(order.about, order.states, language_of(order.sentence or order.about) or "en")
+    if not description.words:
+        return Meant()
+    fits = [description.fit(text) for text in texts]
+    reasons = {place: _reason(fit) for place, fit in enumerate(fits) if fit.held and (fit.conflict or fit.missing)}
+    possible = [place for place, fit in enumerate(fits) if not fit.conflict and _holds_names(description, texts[place])]
+    likeness = _likeness(fits, possible, similarity)
+    helped = Description(order.rest) if order.rest else None
+    scored: list[_Candidate] = []
+    for place in possible:
+        fit = fits[place]
+        score = (fit.held + sum(word.weight * likeness[place] for word in fit.missing)) / fit.weight
+        if helped and helped.words:
+            score += _HELP * helped.fit(texts[place]).share
+        scored.append(_Candidate(place, fit, score))
+    scored.sort(key=lambda each: (-each.score, each.place))
+    scored = [each for each in scored if each.score >= _LEAST]
+    if not scored:
+        return Meant(reasons=reasons)
+    whole = [each for each in scored if each.fit.share >= _WHOLE]
+    if exactly:
+        chosen = whole
+    elif is_name_alone(description, described=bool(whole)):
+        chosen = scored
+    elif order.everything:
+        partly = [each for each in scored if each not in whole]
+        most = max((likeness[each.place] for each in partly), default=0.0)
+        least = max(_SOME_LIKENESS, _NEARLY * most)
+        like = [each for each in partly if likeness[each.place] >= least and each.fit.share >= _HALF]
+        # Where several hold all of it, nothing else needs to be guessed.
+        like = like if len(whole) < _SEVERAL else []
+        chosen = [*whole, *like] or [each for each in scored if each.score >= scored[0].score - _AS_GOOD]
+    elif len(whole) > 1 and len(description.words) > 1:
+        chosen = whole
+    else:
+        best = _nearest(order, scored, texts, similarity)
+        if len(best) > 1:
+            return Meant((), tuple(each.place for each in best), reasons)
+        chosen = best
+    places = [each.place for each in chosen]
+    places += [place for place in _also(order, description, places, texts) if place not in places]
+    return Meant(tuple(places), (), {place: why for place, why in reasons.items() if place not in places})
+
+
+def _nearest(
+    order: Order, scored: Sequence[_Candidate], texts: Sequence[str], similarity: Similarity
+) -> list[_Candidate]:
+    """The one that fits best; several where none fits clearly better than the next one."""
+    best = [each for each in scored if each.score > scored[0].score - _CLEARLY_BETTER]
+    if len(best) == 1:
+        return best
+    near = similarity([(order.sentence or order.about, texts[each.place]) for each in best])
+    ranked = sorted(zip(near, best, strict=True), key=lambda each: -each[0])
+    return [ranked[0][1]] if ranked[0][0] - ranked[1][0] >= _CLEARLY_NEARER else best
+
+
+def is_name_alone(description: Description, *, described: bool) -> bool:
+    """`Osman`, `the applicant Theodora Blix`: whoever or whatever has that name; and `the Meridian project` where some
+    text calls it so, which is `described`.
+    """
+    if not description.names:
+        return False
+    tokens = [token.lower for token in tokens_of(description.text)]
+    others = [word for word in description.words if not word.is_name]
+    names = {word.written for word in description.names}
+    places = [place for place, token in enumerate(tokens) if token in names]
+    around = (-1, 1) if described else (-1,)
+    beside = {tokens[place + way] for place in places for way in around if 0 <= place + way < len(tokens)}
+    is_joined = "'s" not in description.text and "\u2019s" not in description.text
+    return is_joined and len(others) <= 1 and all(word.written in beside for word in others)
+
+
+def _holds_names(description: Description, text: str) -> bool:
+    """Of a first name and a surname the surname is enough, and the first name is not."""
+    held = {token.exact for token in tokens_of(text)}
+    return all(not held.isdisjoint(name.stems) for name in description.required_names)
+
+
+def _likeness(fits: Sequence[Fit], possible: Sequence[int], similarity: Similarity) -> dict[int, float]:
+    pairs = {place: (" ".join(word.written for word in fits[place].missing), fits[place].left) for place in possible}
+    asked = {place: pair for place, pair in pairs.items() if all(pair)}
+    found = dict(zip(asked, similarity(list(asked.values())), strict=True)) if asked else {}
+    return {place: max(found.get(place, 0.0), 0.0) for place in possible}
+
+
+def _reason(fit: Fit) -> str:
+    return fit.conflict or f"does not hold {' and '.join(repr(word.written) for word in fit.missing)}"
+
+
+def _also(order: Order, description: Description, places: Sequence[int], texts: Sequence[str]) -> list[int]:
+    """What else is about the same: of a person who is described, all that names them; and what goes on about them."""
+    found: list[int] = []
+    if bearer(description.text) and len(description.words) <= _FEW_WORDS and not description.names:
+        for place in places:
+            for name in names_in(texts[place]):
+                named = Description(name)
+                found += [at for at, text in enumerate(texts) if _holds_names(named, text) and not named.fit(text).conflict]
+    if order.everything:
+        found += [
+            place + 1 for place in places if place + 1 < len(texts) and _BEGINS_WITH_PRONOUN.match(texts[place + 1])
+        ]
+    return list(dict.fromkeys(found))
+
+
+_FEW_WORDS: Final = 2
