@@ -88,18 +88,25 @@ class Memory(LearningMemory):
         add_tags: Iterable[str] = (),
         remove_tags: Iterable[str] = (),
         expected_version: int | None = None,
+        confirm: bool | str = False,
         **fields: Unpack[Fields],
     ) -> model.Remembered:
         """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
         makes a revision of the same version. `metadata` changes the entries it names; an empty one removes them all.
         Where a memory comes from stays as it is: its conversation, spec folder, file, anchor, project, session, channel
         and speaker. With `expected_version` it is corrected only if it has that version now.
+
+        In the place of a reference may stand a sentence that says what holds now ("The choir sings at 8, not at 7"), or,
+        beside a text, a description of the memory. Then it needs `confirm=True`, or the token of what was shown:
+        `NeedsConfirmation.preview`.
         """
+        tags = (tuple(add_tags), tuple(remove_tags))
+        if not fields and expected_version is None and not any(tags) and lifecycle.correction.is_sentence(ref):
+            scope = lifecycle.selection.scope(self._services, self._namespace, {})
+            request = lifecycle.correction.CorrectionRequest(ref, text, confirm)
+            return self._written(lifecycle.correction.correct(scope, request))
         checked, notes = lifecycle.write.check_write(self._services, text, fields, partial=True)
-        added, removed = (
-            validation.check_filters({"tags": add_tags}).tags,
-            validation.check_filters({"tags": remove_tags}).tags,
-        )
+        added, removed = (validation.check_filters({"tags": given}).tags for given in tags)
         version = validation.optional(validation.check_version, expected_version, "expected_version")
         done = lifecycle.update.update(self._services, self._find(ref), checked, added, removed, version)
         return self._written(done, notes)

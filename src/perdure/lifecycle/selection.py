@@ -174,7 +174,7 @@ def by_description(
     is_timed = instruction.since is not None or instruction.until is not None
     names: Sequence[str] = wanted.words
     for query in (order.about, ""):
-        found = _similar(scope, names, query)
+        found = similar_memories(scope, names, query)
         candidates |= {record.number: record for record in found if record.number not in kept_numbers}
         ordered = [candidates[number] for number in sorted(candidates)]
         texts = [text_of(record) for record in ordered]
@@ -197,7 +197,7 @@ def by_description(
     return Selection(chosen, understood, instruction, doubtful=doubtful, reasons=reasons)
 
 
-def _similar(scope: SelectionScope, words: Sequence[str], query: str) -> list[Record]:
+def similar_memories(scope: SelectionScope, words: Sequence[str], query: str) -> list[Record]:
     """Memories that hold one of the words of a description, and those that recall finds by a query."""
     filter = scope.filter or Filter()
     states = filter.states if scope.filter and filter.states != _NO_STATES else INDEXED_STATES

@@ -175,23 +175,29 @@ class Description:
             return float(_PAST.search(text) is not None)
         return _SIMILAR_SHARE if any(_is_inflected(word.written, token.lower) for token in tokens) else 0.0
 
+    def is_of_another(self, text: str) -> bool:
+        """Whether a text is about one of the speaker's people, and the description about the speaker or another one."""
+        other = bearer(text)
+        if not other or other in _SERVING or other in self.text or other in {each.lower for each in tokens_of(self.text)}:
+            return False
+        return is_own(self.text) or bool(bearer(self.text))
+
     def _conflict(self, text: str, tokens: Sequence[_Token]) -> str:
         own = list(tokens_of(self.text))
         for name in self.names:
             places = [place for place, token in enumerate(tokens) if token.exact in name.stems]
             if places and all(_is_part_of_name(tokens, place, self.words, text) for place in places):
                 return f"speaks of another {name.written.capitalize()}"
-        for first, second, _ in opposites([token.stem for token in own], [token.stem for token in tokens]):
-            if first not in {token.stem for token in tokens} and second not in {token.stem for token in own}:
-                return f"says '{second}', not '{first}'"
+        theirs, ours = {token.stem for token in tokens}, {token.stem for token in own}
+        for first, second, _ in opposites(ours, theirs):
+            if first not in theirs and second not in ours:
+                return f"does not hold '{first}', but its opposite"
         for way, word in _ways(own):
             other = _OTHER_WAY[way]
             if (other, word) in set(_ways(tokens)) and (way, word) not in set(_ways(tokens)):
                 return f"says '{other}', not '{way}'"
-        other = bearer(text)
-        if other and other not in _SERVING and other not in {token.lower for token in own} and other not in self.text:
-            if is_own(self.text) or bearer(self.text):
-                return "is about somebody else"
+        if self.is_of_another(text):
+            return "is about somebody else"
         for way, place in _WAY_UNSPACED.findall(self.text):
             if any(place == there and (way in _LEAVING) != (other in _LEAVING) for other, there in _WAY_UNSPACED.findall(text)):
                 return f"goes another way than {way}{place}"
@@ -321,7 +327,14 @@ def bearer(text: str) -> str:
     if found := _KIN_UNSPACED.match(text):
         return found[1]
     first = [token.lower for token in tokens_of(text)][:_FIRST_WORDS]
-    return next((word for word in first if word in KIN), "") if first and first[0] in _DETERMINERS else ""
+    if not first or first[0] not in _DETERMINERS or "i" in first:
+        return ""
+    return next((word for word in first if word in KIN), "")
+
+
+def is_over(text: str) -> bool:
+    """Whether a text tells of what does not hold any more, and says so."""
+    return _OVER.match(text) is not None
 
 
 def is_own(text: str) -> bool:
@@ -332,6 +345,7 @@ def is_own(text: str) -> bool:
 
 
 _FIRST_WORDS: Final = 4
+_OVER: Final = pattern(r"\W*(?:until|till|formerly|in the past|years? ago|as a (?:child|kid|student)|bis|früher|hasta|antes)\b", re.IGNORECASE)
 _DETERMINERS: Final = frozenset("my our the her his their a an meine mein mi".split())
 _PAST: Final = pattern(r"\b(?:until|till|formerly|former|was|were|used to|no longer|any ?more|once|[a-z]{3,}ed)\b", re.IGNORECASE)
 _KIN_UNSPACED: Final = pattern(

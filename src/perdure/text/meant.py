@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
-from perdure.text.descriptions import Description, Fit, bearer, names_in, tokens_of
+from perdure.text.corrections import Correction, exchanged, is_changed_by
+from perdure.text.descriptions import Description, Fit, bearer, is_over, names_in, tokens_of
 from perdure.text.keyword_terms import language_of
 from perdure.text.orders import Order
 from perdure.text.patterns import pattern
+from perdure.text.stopwords import STOPWORDS
+from perdure.text.words import UNSPACED
 
 # For each pair of texts how near they are by their meaning, from -1 to 1.
 Similarity: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 
 # What is left must be a little like what is missing.
 _SOME_LIKENESS: Final = 0.1
+_LITTLE_LIKENESS: Final = 0.05
 _WHOLE: Final = 0.999
 # A text that fits less than this is not meant.
 _LEAST: Final = 0.33
@@ -64,14 +69,17 @@ def choose(order: Order, texts: Sequence[str], similarity: Similarity, *, exactl
             score += _HELP * helped.fit(texts[place]).share
         scored.append(_Candidate(place, fit, score))
     scored.sort(key=lambda each: (-each.score, each.place))
-    scored = [each for each in scored if each.score >= _LEAST]
+    scored = [each for each in scored if each.score >= _LEAST and _is_supported(each.fit, likeness[each.place], description)]
     if not scored:
         return Meant(reasons=reasons)
     whole = [each for each in scored if each.fit.share >= _WHOLE]
     if exactly:
         chosen = whole
-    elif is_name_alone(description, described=bool(whole)):
+    elif is_name_alone(description):
         chosen = scored
+    elif order.everything and whole and (noun := _noun_behind_name(description)):
+        # `the Meridian project`, which one text calls so, is Meridian elsewhere, but not the Meridian Hotel.
+        chosen = [each for each in scored if each in whole or not _is_followed(description, noun, texts[each.place])]
     elif order.everything:
         partly = [each for each in scored if each not in whole]
         most = max((likeness[each.place] for each in partly), default=0.0)
@@ -104,20 +112,29 @@ def _nearest(
     return [ranked[0][1]] if ranked[0][0] - ranked[1][0] >= _CLEARLY_NEARER else best
 
 
-def is_name_alone(description: Description, *, described: bool) -> bool:
-    """`Osman`, `the applicant Theodora Blix`: whoever or whatever has that name; and `the Meridian project` where some
-    text calls it so, which is `described`.
-    """
-    if not description.names:
-        return False
+def is_name_alone(description: Description) -> bool:
+    """`Osman`, `the applicant Theodora Blix`: whoever or whatever has that name."""
+    others = [word.written for word in description.words if not word.is_name]
     tokens = [token.lower for token in tokens_of(description.text)]
-    others = [word for word in description.words if not word.is_name]
-    names = {word.written for word in description.names}
-    places = [place for place, token in enumerate(tokens) if token in names]
-    around = (-1, 1) if described else (-1,)
-    beside = {tokens[place + way] for place in places for way in around if 0 <= place + way < len(tokens)}
+    before = {first for first, second in pairwise(tokens) if second in {name.written for name in description.names}}
     is_joined = "'s" not in description.text and "\u2019s" not in description.text
-    return is_joined and len(others) <= 1 and all(word.written in beside for word in others)
+    return bool(description.names) and is_joined and len(others) <= 1 and before.issuperset(others)
+
+
+def _noun_behind_name(description: Description) -> str:
+    """`project` of `the Meridian project`."""
+    others = [word.written for word in description.words if not word.is_name]
+    tokens = [token.lower for token in tokens_of(description.text)]
+    names = {name.written for name in description.names}
+    is_behind = any((name, other) in set(pairwise(tokens)) for name in names for other in others)
+    return others[0] if len(others) == 1 and is_behind and "'s" not in description.text else ""
+
+
+def _is_followed(description: Description, noun: str, text: str) -> bool:
+    """Whether the name stands before another noun there."""
+    names = {name.written for name in description.names}
+    behind = {second.lower for first, second in pairwise(tokens_of(text)) if first.lower in names}
+    return any(word != noun and word not in STOPWORDS for word in behind)
 
 
 def _holds_names(description: Description, text: str) -> bool:
@@ -133,8 +150,19 @@ def _likeness(fits: Sequence[Fit], possible: Sequence[int], similarity: Similari
     return {place: max(found.get(place, 0.0), 0.0) for place in possible}
 
 
+def _is_supported(fit: Fit, likeness: float, description: Description) -> bool:
+    """Whether what a text does not hold is made up for: by the likeness of the rest, by a figure, or by a name that says
+    enough alone.
+    """
+    missing = [word for word in fit.missing if not word.is_value]
+    if missing and all(word.is_unspaced for word in missing):
+        return fit.share >= _HALF
+    return not missing or likeness >= _LITTLE_LIKENESS or is_name_alone(description) or bool(_noun_behind_name(description))
+
+
 def _reason(fit: Fit) -> str:
-    return fit.conflict or f"does not hold {' and '.join(repr(word.written) for word in fit.missing)}"
+    missing = " and ".join(f"'{word.written}'" for word in fit.missing)
+    return f"does not hold {missing}" if missing else fit.conflict
 
 
 def _also(order: Order, description: Description, places: Sequence[int], texts: Sequence[str]) -> list[int]:
@@ -153,3 +181,36 @@ def _also(order: Order, description: Description, places: Sequence[int], texts: 
 
 
 _FEW_WORDS: Final = 2
+
+
+def choose_corrected(correction: Correction, texts: Sequence[str], similarity: Similarity) -> Meant:
+    """Which text a correction is about: that shares most words with it, and is nearest by its meaning."""
+    said = Description(correction.statement, language=correction.language)
+    if not said.words:
+        return Meant()
+    # What is told as over is nothing that a correction changes.
+    possible = [place for place, text in enumerate(texts) if not said.is_of_another(text) and not is_over(text)]
+    if correction.exchanges and (spelled := [place for place in possible if is_changed_by(texts[place], correction)]):
+        possible = spelled
+    near = similarity([(correction.statement, texts[place]) for place in possible])
+    scored: list[tuple[float, int]] = []
+    for place, likeness in zip(possible, near, strict=True):
+        told = Description(texts[place], language=correction.language)
+        shares = said.fit(texts[place]).share + told.fit(correction.statement).share
+        score = shares * _SHARED_WORDS + max(likeness, 0.0) * _LIKENESS
+        # What is corrected often holds a value of the kind that was said.
+        score += _EXCHANGED * (exchanged(texts[place], correction) is not None)
+        scored.append((score, place))
+    scored.sort(key=lambda each: (-each[0], each[1]))
+    least = _LEAST_CORRECTED_UNSPACED if UNSPACED.search(correction.statement) else _LEAST_CORRECTED
+    scored = [each for each in scored if each[0] >= least]
+    best = [place for score, place in scored if score > scored[0][0] - _CLEARLY_CORRECTED]
+    return Meant(tuple(best)) if len(best) == 1 else Meant((), tuple(best))
+
+
+_SHARED_WORDS: Final = 0.35
+_LIKENESS: Final = 0.3
+_LEAST_CORRECTED: Final = 0.2
+_LEAST_CORRECTED_UNSPACED: Final = 0.12
+_EXCHANGED: Final = 0.12
+_CLEARLY_CORRECTED: Final = 0.02

@@ -185,7 +185,8 @@ def read_order(text: str) -> Order | None:
         told = [each for each in rest if _CUE.search(each)] or rest[:1]
         if not told:
             return Order("")
-        return _order(_COMMENT.sub("", told[0]), " ".join(each for each in rest if each != told[0]))
+        order = _order(_COMMENT.sub("", told[0]), " ".join(each for each in rest if each != told[0]))
+        return order._replace(negative=any(form.search(clause) for form in _NOT_TO_STAY))
     return None
 
 
