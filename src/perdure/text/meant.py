@@ -183,7 +183,42 @@ def _also(order: Order, description: Description, places: Sequence[int], texts: 
 _FEW_WORDS: Final = 2
 
 
-def choose_corrected(correction: Correction, texts: Sequence[str], similarity: Similarity) -> Meant:
+def choose_plainly(order: Order, texts: Sequence[str], similarity: Similarity) -> tuple[int, ...]:
+    """Those that hold all that is said of them; one of several that do, if what else was said fits it alone. Nobody is
+    asked before these go, so nothing is guessed.
+    """
+    description = Description(order.about, order.states, language_of(order.sentence or order.about) or "en")
+    meant = choose(order, texts, similarity)
+    places = meant.places or meant.doubtful
+    if not is_name_alone(description):
+        least = _PLAIN_UNSPACED if UNSPACED.search(order.about) else _WHOLE
+        places = tuple(place for place in places if description.fit(texts[place]).share >= least)
+    if len(places) < _SEVERAL or order.everything:
+        return places
+    rest = Description(order.rest, language=description.language)
+    shares = [rest.fit(texts[place]).share for place in places]
+    best = [place for place, share in zip(places, shares, strict=True) if share == max(shares)]
+    return tuple(best) if len(best) == 1 and max(shares) else ()
+
+
+def corrects_plainly(correction: Correction, texts: Sequence[str], similarity: Similarity) -> int | None:
+    """The one text that a correction is about, if words of it are exchanged or denied by what was said."""
+    meant = choose_corrected(correction, texts, similarity, least=_PLAIN_CORRECTED)
+    if len(meant.places) != 1:
+        return None
+    text = texts[meant.places[0]]
+    denied = Description(correction.denied, language=correction.language)
+    is_denied = bool(denied.words) and denied.fit(text).share >= _HALF
+    return meant.places[0] if exchanged(text, correction) is not None or is_denied else None
+
+
+_PLAIN_UNSPACED: Final = 0.6
+_PLAIN_CORRECTED: Final = 0.4
+
+
+def choose_corrected(
+    correction: Correction, texts: Sequence[str], similarity: Similarity, *, least: float | None = None
+) -> Meant:
     """Which text a correction is about: that shares most words with it, and is nearest by its meaning."""
     said = Description(correction.statement, language=correction.language)
     if not said.words:
@@ -202,8 +237,9 @@ def choose_corrected(correction: Correction, texts: Sequence[str], similarity: S
         score += _EXCHANGED * (exchanged(texts[place], correction) is not None)
         scored.append((score, place))
     scored.sort(key=lambda each: (-each[0], each[1]))
-    least = _LEAST_CORRECTED_UNSPACED if UNSPACED.search(correction.statement) else _LEAST_CORRECTED
-    scored = [each for each in scored if each[0] >= least]
+    is_unspaced = UNSPACED.search(correction.statement) is not None
+    floor = _LEAST_CORRECTED_UNSPACED if is_unspaced else least or _LEAST_CORRECTED
+    scored = [each for each in scored if each[0] >= floor]
     best = [place for score, place in scored if score > scored[0][0] - _CLEARLY_CORRECTED]
     return Meant(tuple(best)) if len(best) == 1 else Meant((), tuple(best))
 

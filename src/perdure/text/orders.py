@@ -60,7 +60,7 @@ _MAY_GO: Final = pattern(
     r"^(?P<about>.{2,200}?)\s+(?:(?:can|may|could|should|has to|have to|must|is to|are to|needs? to|ought to)\s+(?:all |both "
     r"|now |just |please )*(?:go|vanish|disappear|be (?:forgotten|deleted|removed|erased|dropped|wiped|gone|cleared))"
     r"|kannst du (?:\w+ )?(?:streichen|vergessen|löschen|entfernen)|kann (?:\w+ )?(?:weg|gelöscht werden|gestrichen werden)"
-    r"|(?:is|are) (?:history|over and done with|done with|to go))\b[\s\w]*$",
+    r"|(?:is|are) (?:history|over and done with|done with|to go))\b(?:\s+(?:now|too|please|away|for good|as well))*\W*$",
     _I,
 )
 # Said by way of what must not be: nothing here says that something is to stay.
@@ -100,7 +100,7 @@ _EVERYTHING: Final = pattern(
 _KNOWN: Final = r"(?:told|said|mentioned|wrote|noted|shared|gave|know|knew|have|had|stored|saved|remember|learned|heard)"
 # Words before what it is about: `the thing about`, `what I told you about`, `all that you know of`.
 _LEAD: Final = pattern(
-    r"^\W*(?:(?:all of|all|every ?thing|any ?thing|whatever|every|each|any|the whole|whole|entire|absolutely|simply|just|"
+    r"^\W*(?:(?:so|then|and)\b\W*(?=what|all|every|the )|(?:all of|all|every ?thing|any ?thing|whatever|every|each|any|the whole|whole|entire|absolutely|simply|just|"
     r"alles|todo|toda|todos|todas|tout|toute|tous|was|lo que|ce que)\b\W*"
     rf"|(?:that |which )?(?:i|we|you|he|she|they|ich|wir|du)(?:'ve| have| ever| once| just| had| once)*"
     rf" {_KNOWN}(?: (?:you|me|us|to you))?\b\W*"
@@ -120,7 +120,7 @@ _TOLD_BEHIND: Final = pattern(
     r"|(?:ich|du) (?:dir |mir )?(?:\w+ )?(?:erzählt|gesagt) (?:habe|hast)|(?:erzählt|gesagt) (?:habe|hast))\W*$",
     _I,
 )
-_CLAUSE: Final = pattern(r"(?<=[^\s.][^\s.])[.](?=\s|$)|[!?;:](?=\s|$)|,(?=\s)|\s[-\u2013\u2014]\s|\n+")
+CLAUSE: Final = pattern(r"(?<=[^\s.][^\s.])[.](?=\s|$)|[!?;:](?=\s|$)|,(?=\s)|\s[-\u2013\u2014]\s|\n+")
 _CUE: Final = pattern(rf"\b(?:{_KNOWN}|stuff|story|thing|about)\b", _I)
 
 # -- Chinese and Japanese -----------------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def read_order(text: str) -> Order | None:
     """The order to forget something in a text, if there plainly is one."""
     if _UNSPACED.search(text):
         return _unspaced(text)
-    clauses = [clause for part in _CLAUSE.split(text) if (clause := part.strip(" .,;:!?\"'"))]
+    clauses = [clause for part in CLAUSE.split(text) if (clause := part.strip(" .,;:!?\"'"))]
     for place, clause in enumerate(clauses):
         found = _object(clause)
         if found is None:
