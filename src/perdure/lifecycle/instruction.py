@@ -172,11 +172,16 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
             "holds such words in double quotes. Nothing was changed.",
         )
     # Nothing was stored in times to come: there, `the trip next week` is what a memory speaks of.
-    ranges = tuple(each for each in find_time_ranges(quoted.unquoted, now) if each.since is None or each.since <= now)
+    # Nor is what a memory says the time at which it was stored: `forget that I drink no coffee after four`.
+    states = order is not None and order.states and order.is_read
+    found = () if states else find_time_ranges(quoted.unquoted, now)
+    ranges = tuple(each for each in found if each.since is None or each.since <= now)
     rest = without_mentions(quoted.unquoted, ranges)
     subject = _SUBJECT.search(rest)
     # Behind `about`, a word of time is a word like any other.
-    if len(ranges) > 1 or _UNREAD_TIME.search(rest) or (_TIME_WORD.search(rest) and not subject):
+    if not states and (
+        len(ranges) > 1 or _UNREAD_TIME.search(rest) or (_TIME_WORD.search(rest) and not subject)
+    ):
         raise InvalidInput(
             "The instruction names a time that cannot be read, or several times.",
             remedy="Name one time, as in `before 2026-03-14`, `yesterday` or `last week`, or say `everything about …`. "

@@ -95,17 +95,25 @@ def correction_said(message: str) -> Correction | None:
     if len(text) > _LONGEST or text.endswith(("?", "\uff1f")):
         return None
     if found := _SCRATCH.match(text):
-        return read_correction(text[found.end() :])._replace(denied=found[0])
+        about = _order_about(found[0])
+        correction = read_correction(text[found.end() :])
+        return correction._replace(denied=about) if about else correction
     return read_correction(text) if _CORRECTS.search(text) else None
+
+
+def _order_about(said: str) -> str:
+    order = read_order(said)
+    return order.about if order else ""
 
 
 def _released(text: str) -> Order | None:
     if UNSPACED.search(text):
         for form in _RELEASES_UNSPACED:
             if found := form.search(text.strip(" 。！!ねよ")):
-                verb = found.groupdict().get("verb") or ""
+                # Without its ending, which another form of the verb does not have.
+                verb = (found.groupdict().get("verb") or "")[:1]
                 rest = text.replace(found[0], "")
-                return Order(found["about"] + verb, states=False, rest=rest, sentence=text, is_read=True)
+                return Order(f"{found['about']} {verb}", states=False, rest=rest, sentence=text, is_read=True)
         return None
     clauses = [part.strip(" ,.;:!?") for part in CLAUSE.split(text)]
     for place, clause in enumerate(clauses):

@@ -203,7 +203,7 @@ def exchanged(text: str, correction: Correction) -> str | None:
     for old, new in correction.exchanges:
         if new and (changed := _replaced(text, old, new)) is not None:
             return changed
-    return _respelled(text, correction) or _other_value(text, correction)
+    return _respelled(text, correction) or _other_value(text, correction) or _in_same_frame(text, correction)
 
 
 def _replaced(text: str, old: str, new: str) -> str | None:
@@ -222,6 +222,29 @@ def _without_first(old: str, new: str) -> tuple[str, str]:
 
 def _as_written(old: str, new: str) -> str:
     return new[:1].upper() + new[1:] if old[:1].isupper() and old[1:].islower() and new.islower() and len(old) > 1 else new
+
+
+def _in_same_frame(text: str, correction: Correction) -> str | None:
+    """The text with the one piece exchanged in which a clause that says nearly the same differs from it."""
+    is_unspaced = UNSPACED.search(correction.statement) is not None
+    for clause in _CLAUSE.split(correction.statement):
+        said = _NOW.sub("", clause).strip()
+        units = (list(text), list(said)) if is_unspaced else (text.split(), said.split())
+        matcher = SequenceMatcher(None, *([unit.lower() for unit in each] for each in units), autojunk=False)
+        steps = [step for step in matcher.get_opcodes() if step[0] != "equal"]
+        equal = len(units[1]) - sum(step[4] - step[3] for step in steps)
+        inside = [step for step in steps if step[0] != "delete" or step[2] < len(units[0])]
+        is_short = equal >= (_EQUAL_CHARACTERS if is_unspaced else _EQUAL_WORDS) and equal * 2 > len(units[1])
+        if len(inside) == 1 and inside[0][0] == "replace" and is_short and inside[0][1] > 0:
+            _, start, end, first, last = inside[0]
+            joint = "" if is_unspaced else " "
+            return joint.join([*units[0][:start], *units[1][first:last], *units[0][end:]])
+    return None
+
+
+_NOW: Final = pattern(r"\b(?:now|these days|by now|currently|at the moment|jetzt|ahora)\b|现在|現在|今は|今", _I)
+_EQUAL_CHARACTERS: Final = 4
+_EQUAL_WORDS: Final = 3
 
 
 def _respelled(text: str, correction: Correction) -> str | None:
@@ -264,6 +287,11 @@ def _joined(text: str, correction: Correction) -> str:
     if len(kept) == len(parts):
         kept = [part for part in parts if still.fit(part).held]
     return joint.join([*kept, said]) if len(kept) < len(parts) else said
+
+
+def may_hold_still(text: str, correction: Correction) -> bool:
+    """Whether a correction says that the rest stays as it is, and a text says more than one thing."""
+    return _STILL.search(correction.statement) is not None and len(_PARTS.split(text)) > 1
 
 
 def is_changed_by(text: str, correction: Correction) -> bool:

@@ -77,9 +77,10 @@ _OTHER_WAY: Final = {"to": "from", "from": "to", "with": "without", "without": "
 _COMMON_LETTERS: Final = 5
 _LAST_LETTERS: Final = 3
 _NAME_WEIGHT: Final = 2.0
-_ZH_JA_FUNCTION: Final = pattern(
-    r"求职者|应聘者|客户|用户|患者|病人|会员(?!卡)|応募者|会員|顧客|お客様|我们|我們|我|你|他|她|的|了|在|是|和|把|这|那|这个|那个|去(?=看)|吧|呢|吗|都|也|很|有|"
-    r"さん|です|ます|でした|ました|している|しています|した|して|する|こと|もの|[のはがをにでとへもやか]"
+_HIRAGANA: Final = pattern("[\u3041-\u309f]")
+_JAPANESE_WORD: Final = pattern("[\u4e00-\u9fff々]+|[\u30a1-\u30ffー]+|[\u3041-\u309f]{2,}(?=さん|ちゃん|くん|様)")
+_CHINESE_FUNCTION: Final = pattern(
+    "求职者|应聘者|客户|用户|患者|病人|会员(?!卡)|我们|我們|我|你|他|她|的|了|在|是|和|把|这个|那个|这|那|去(?=看)|吧|呢|吗|都|也|很|有"
 )
 
 
@@ -201,7 +202,8 @@ class Description:
         for way, place in _WAY_UNSPACED.findall(self.text):
             if any(place == there and (way in _LEAVING) != (other in _LEAVING) for other, there in _WAY_UNSPACED.findall(text)):
                 return f"goes another way than {way}{place}"
-        if self.states and self.is_denied != is_denied(text) and all(self._held(word, text, tokens) for word in self.words):
+        says_no_more = all(stem in ours or stem in STOPWORDS or len(stem) == 1 for stem in theirs - {"don't", "doesn't"})
+        if self.states and self.is_denied != is_denied(text) and (says_no_more or _HAN_OR_KANA.search(text)):
             return "denies it" if not self.is_denied else "does not deny it"
         return ""
 
@@ -237,7 +239,10 @@ def _words(text: str, language: str) -> Iterator[Word]:
             weight = _NAME_WEIGHT if is_name else 0.5 if token.lower in _TITLES else 1.0
             yield Word(token.lower, stems, weight, is_name, is_value=token.lower in _FIGURE_NOUNS)
     for run in _HAN_OR_KANA.finditer(text):
-        for part in _ZH_JA_FUNCTION.split(run[0]):
+        # In Japanese the endings of words are in hiragana, and a name may be.
+        japanese = _HIRAGANA.search(run[0]) is not None
+        parts = _JAPANESE_WORD.findall(run[0]) if japanese else _CHINESE_FUNCTION.split(run[0])
+        for part in parts:
             if part and (part,) not in seen:
                 seen.add((part,))
                 is_value = _FIGURE_NOUNS_UNSPACED.search(part) is not None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
-from perdure.text.corrections import Correction, exchanged, is_changed_by
+from perdure.text.corrections import Correction, exchanged, is_changed_by, may_hold_still
 from perdure.text.descriptions import Description, Fit, bearer, is_over, names_in, tokens_of
 from perdure.text.keyword_terms import language_of
 from perdure.text.orders import Order
@@ -227,15 +227,18 @@ def choose_corrected(
     possible = [place for place, text in enumerate(texts) if not said.is_of_another(text) and not is_over(text)]
     if correction.exchanges and (spelled := [place for place in possible if is_changed_by(texts[place], correction)]):
         possible = spelled
-    near = similarity([(correction.statement, texts[place]) for place in possible])
-    scored: list[tuple[float, int]] = []
-    for place, likeness in zip(possible, near, strict=True):
-        told = Description(texts[place], language=correction.language)
-        shares = said.fit(texts[place]).share + told.fit(correction.statement).share
-        score = shares * _SHARED_WORDS + max(likeness, 0.0) * _LIKENESS
-        # What is corrected often holds a value of the kind that was said.
-        score += _EXCHANGED * (exchanged(texts[place], correction) is not None)
-        scored.append((score, place))
+    scores = _shared(correction.statement, possible, texts, correction.language, similarity)
+    if correction.denied and not correction.exchanges:
+        # What does not hold any more is what the text says.
+        denied = _shared(correction.denied, possible, texts, correction.language, similarity)
+        scores = [(first + second) / 2 for first, second in zip(scores, denied, strict=True)]
+    # What is corrected often holds a value of the kind that was said.
+    bonus = [_EXCHANGED * (exchanged(texts[place], correction) is not None) for place in possible]
+    bonus = [
+        more + _HOLDS_STILL * may_hold_still(texts[place], correction)
+        for more, place in zip(bonus, possible, strict=True)
+    ]
+    scored = [(score + more, place) for score, more, place in zip(scores, bonus, possible, strict=True)]
     scored.sort(key=lambda each: (-each[0], each[1]))
     is_unspaced = UNSPACED.search(correction.statement) is not None
     floor = _LEAST_CORRECTED_UNSPACED if is_unspaced else least or _LEAST_CORRECTED
@@ -244,9 +247,24 @@ def choose_corrected(
     return Meant(tuple(best)) if len(best) == 1 else Meant((), tuple(best))
 
 
+def _shared(
+    said: str, places: Sequence[int], texts: Sequence[str], language: str, similarity: Similarity
+) -> list[float]:
+    """How much each text has in common with what was said: words, either way, and meaning."""
+    description = Description(said, language=language)
+    near = similarity([(said, texts[place]) for place in places])
+    scores: list[float] = []
+    for place, likeness in zip(places, near, strict=True):
+        told = Description(texts[place], language=language)
+        shares = description.fit(texts[place]).share + told.fit(said).share
+        scores.append(shares * _SHARED_WORDS + max(likeness, 0.0) * _LIKENESS)
+    return scores
+
+
 _SHARED_WORDS: Final = 0.35
 _LIKENESS: Final = 0.3
 _LEAST_CORRECTED: Final = 0.2
 _LEAST_CORRECTED_UNSPACED: Final = 0.12
 _EXCHANGED: Final = 0.12
+_HOLDS_STILL: Final = 0.1
 _CLEARLY_CORRECTED: Final = 0.02
