@@ -1,7 +1,7 @@
 """Whether forgetting and correcting do what a person means: `forgetting.json`, and `forgetting_more.json` beside it.
 
-The README beside the sets says when a case passes. An instruction is given once, in the words that stand there, and what
-is shown before it happens is confirmed; one for a conversation is said there, and learned from with the rules.
+The README beside the sets says when a case passes. An instruction is given once, in the words that stand there, and
+what is shown before it happens is confirmed; one for a conversation is said there, and learned from with the rules.
 `python -m bench.learn.forgetting --failures` also says what became of each case that failed.
 """
 

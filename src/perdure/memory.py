@@ -96,8 +96,8 @@ class Memory(LearningMemory):
         Where a memory comes from stays as it is: its conversation, spec folder, file, anchor, project, session, channel
         and speaker. With `expected_version` it is corrected only if it has that version now.
 
-        In the place of a reference may stand a sentence that says what holds now ("The choir sings at 8, not at 7"), or,
-        beside a text, a description of the memory. Then it needs `confirm=True`, or the token of what was shown:
+        In the place of a reference may stand a sentence that says what holds now ("The choir sings at 8, not at 7"),
+        or, beside a text, a description of the memory. Then it needs `confirm=True`, or the token of what was shown:
         `NeedsConfirmation.preview`.
         """
         tags = (tuple(add_tags), tuple(remove_tags))

@@ -105,8 +105,8 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class ProposedCorrection:
-    """What `update` would do about a sentence: `record` is the memory that it is about, as it is now, and `text` what it
-    would say. `token` confirms exactly that.
+    """What `update` would do about a sentence: `record` is the memory that it is about, as it is now, and `text` what
+    it would say. `token` confirms exactly that.
     """
 
     record: Record

@@ -27,8 +27,8 @@ from perdure.learn.actions import check_actions
 from perdure.learn.model_engine import MOST_EPISODES, PREVIEW, PURPOSE, ModelEngine
 from perdure.learn.results import Consolidation, total
 from perdure.learn.rules_engine import RulesEngine
-from perdure.learn.said_orders import carry_out_orders
 from perdure.learn.run import FactsRead, apply_actions, full_note, has_room, read_task
+from perdure.learn.said_orders import carry_out_orders
 from perdure.learn.task import ConsolidationTask, Engine
 from perdure.lifecycle.parked import Retries
 from perdure.llm.port import Parked

@@ -93,7 +93,9 @@ def _forget(where: SelectionScope, message: Record, order: Order) -> Iterator[st
 def _correct(where: SelectionScope, message: Record, correction: Correction) -> Iterator[str]:
     words = query_words(f"{correction.statement} {correction.denied}")
     # What rules learned they correct themselves.
-    known = [record for record in _known_before(where, message, words, correction.statement) if record.source != LEARNED]
+    known = [
+        record for record in _known_before(where, message, words, correction.statement) if record.source != LEARNED
+    ]
     place = corrects_plainly(correction, [record.text for record in known], partial(similarity, where.services))
     if place is None:
         return
@@ -102,11 +104,9 @@ def _correct(where: SelectionScope, message: Record, correction: Correction) -> 
         return
     try:
         fields, _ = check_write(where.services, text, {}, partial=True)
-        done = update(
-            where.services, record, fields, expected_version=record.version, provenance={SAID_IN: message.id}
-        )
+        done = update(where.services, record, fields, expected_version=record.version, provenance={SAID_IN: message.id})
     except PerdureError as error:
-        yield f"Memory #{record.number} stays as it is, although message #{message.number} corrects it: {error.sentence}"
+        yield f"Memory #{record.number}, which message #{message.number} corrects, stays as it is: {error.sentence}"
         return
     yield f"Corrected #{record.number}, as message #{message.number} says. Take it back: perdure undo {done.batch}"
 

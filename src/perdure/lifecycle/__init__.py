@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "backup", "capacity", "checkpoint", "constitution", "correction", "egress", "erase", "feedback", "forget",
-    "import_export", "lookup", "parked", "provider_check", "secret_sweep", "selection", "summary", "undo", "update", "vectors",
-    "versions", "write",
+    "import_export", "lookup", "parked", "provider_check", "secret_sweep", "selection", "summary", "undo", "update",
+    "vectors", "versions", "write",
 ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Correcting a memory that is named by no reference: in a sentence that says what holds now, or by a description of it.
 
-The memory is found, what it would say is shown, and only a yes changes it. A sentence that fits several memories equally
-well, or none, changes nothing.
+The memory is found, what it would say is shown, and only a yes changes it. A sentence that fits several memories
+equally well, or none, changes nothing.
 """
 
 from __future__ import annotations
@@ -10,9 +10,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, TypeGuard
+from typing import Final, TypeGuard
 
-from perdure.errors import AmbiguousReference, Conflict, InvalidInput, InvalidReference, NeedsConfirmation, NotFound, shown
+from perdure.errors import (
+    AmbiguousReference,
+    Conflict,
+    InvalidInput,
+    InvalidReference,
+    NeedsConfirmation,
+    NotFound,
+    shown,
+)
 from perdure.ids import KINDS
 from perdure.lifecycle.instruction import reference_of
 from perdure.lifecycle.selection import SelectionScope, similar_memories, text_of
@@ -28,10 +36,7 @@ from perdure.text.orders import Order, describe
 from perdure.text.preview import one_line
 from perdure.text.words import UNSPACED, query_words
 
-if TYPE_CHECKING:
-    from perdure.services import Services
-
-_LONGEST: int = 2000
+_LONGEST: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,8 +196,8 @@ def numbers_in_words(numbers: Sequence[int]) -> str:
 def several_fit(selection: Selection) -> str:
     count = len(selection.doubtful)
     return (
-        f"{count} memories fit it equally well, so nothing was changed. Say more about the one that you mean, name it by "
-        "its number, or say `everything about …` for all of them."
+        f"{count} memories fit it equally well, so nothing was changed. Say more about the one that you mean, name it "
+        "by its number, or say `everything about …` for all of them."
     )
 
 

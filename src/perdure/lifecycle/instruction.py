@@ -33,8 +33,8 @@ class Instruction:
     """One parsed instruction. `scope` means all memories of a time or of the filters that the caller gives.
 
     `wanted`: a match holds every one of these words, and each of the `phrases`, given in its spellings, as it stands.
-    `since`, `until`: a match was created in [since, until). `order` is what a sentence is about, as far as it can be read;
-    `denial` are words in what it says that would say in another place that something is to stay.
+    `since`, `until`: a match was created in [since, until). `order` is what a sentence is about, as far as it can be
+    read; `denial` are words in what it says that would say in another place that something is to stay.
     """
 
     kind: Kind
@@ -179,9 +179,7 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
     rest = without_mentions(quoted.unquoted, ranges)
     subject = _SUBJECT.search(rest)
     # Behind `about`, a word of time is a word like any other.
-    if not states and (
-        len(ranges) > 1 or _UNREAD_TIME.search(rest) or (_TIME_WORD.search(rest) and not subject)
-    ):
+    if not states and (len(ranges) > 1 or _UNREAD_TIME.search(rest) or (_TIME_WORD.search(rest) and not subject)):
         raise InvalidInput(
             "The instruction names a time that cannot be read, or several times.",
             remedy="Name one time, as in `before 2026-03-14`, `yesterday` or `last week`, or say `everything about …`. "

@@ -24,12 +24,20 @@ _RELEASES: Final = tuple(
     for each in (
         r"\byou (?:can|may|could|should) (?:now |please |just )?stop (?P<about>\w+ing\b.{2,})$",
         r"\b(?:please )?stop (?P<about>reminding\b.{2,})$",
-        r"\byou (?:needn't|need not|don't (?:have|need) to|do not (?:have|need) to|no longer (?:have|need) to) "
-        r"(?P<about>.{2,}?)(?: any ?more| any longer| again)*$",
-        r"\b(?:nobody|no one|i|we) (?:no longer )?(?:needs?|uses?|wants?) (?P<about>.{2,}?) (?:any ?more|any longer)$",
+        (
+            r"\byou (?:needn't|need not|don't (?:have|need) to|do not (?:have|need) to|no longer (?:have|need) to) "
+            r"(?P<about>.{2,}?)(?: any ?more| any longer| again)*$"
+        ),
+        (
+            r"\b(?:nobody|no one|i|we) (?:no longer )?(?:needs?|uses?|wants?) (?P<about>.{2,}?) (?:any ?more"
+            r"|any longer)$"
+        ),
         r"\b(?:i|we) (?:no longer|don't|do not) (?:need|use|want) (?P<about>.{2,}?)(?: any ?more| any longer)$",
-        r"^(?:the |my |our )?(?P<about>(?:the |my |our )?.{2,80}?) (?:is|are|has|have) (?:now )?(?:void|expired|run out"
-        r"|been cancelled|no longer valid|obsolete|outdated|out of date)$",
+        (
+            r"^(?:the |my |our )?(?P<about>(?:the |my |our )?.{2,80}?) (?:is|are|has|have) (?:now )?(?:void|expired"
+            r"|run out"
+            r"|been cancelled|no longer valid|obsolete|outdated|out of date)$"
+        ),
         r"^(?:das mit )?(?P<about>.{2,80}?) kannst du (?:\w+ )?(?:streichen|vergessen|löschen)$",
         r"\bdu (?:musst|brauchst) (?:mich )?(?:nicht mehr|nicht länger) (?P<about>.{2,})$",
         r"\bya no (?:hace falta|tienes) que (?P<about>.{2,})$",
@@ -40,7 +48,10 @@ _RELEASES_UNSPACED: Final = tuple(
         pattern,
         (
             r"(?:不用|不必|不需要|别|別)再?(?P<about>提醒我[^，。]*?)了?$",
-            r"(?:もう)?(?P<about>[^、。]+?)(?:は|を|のことは|も)?(?P<verb>言わ|教え|知らせ|思い出させ|聞か)(?:て(?:くれ|もらわ))?なくて(?:も)?(?:いい|大丈夫|結構)",
+            (
+                r"(?:もう)?(?P<about>[^、。]+?)(?:は|を|のことは|も)?(?P<verb>言わ|教え|知らせ|思い出させ"
+                r"|聞か)(?:て(?:くれ|もらわ))?なくて(?:も)?(?:いい|大丈夫|結構)"
+            ),
         ),
     )
 )
@@ -53,20 +64,25 @@ _ASKED_POLITELY: Final = pattern(r"^\W*(?:(?:hey|ok|okay|please|and|so)\W+)*(?:c
 # Nothing is named, or it is an idiom: `forget about it`, `forget it, I'll walk`.
 _IDIOM: Final = pattern(r"^\W*(?:oh,? |ok,? |just )?forget (?:about )?(?:it|that|this)\b(?! (?:i|we|you) )", _I)
 _ABOUT_WHAT_WAS_SAID: Final = pattern(
-    r"\b(?:i|we) (?:just |ever |once |'ve )?(?:said|told|mentioned|wrote)|\b(?:reminder|notes?|memor(?:y|ies)|entry|entries"
+    r"\b(?:i|we) (?:just |ever |once |'ve )?(?:said|told|mentioned|wrote)|\b(?:reminder|notes?|memor(?:y|ies)"
+    r"|entry|entries"
     r"|info|information|stuff|record|records)\b",
     _I,
 )
 _GOES_AT_THE_END: Final = pattern(r"\bgo\W*$", _I)
 _CORRECTS: Final = pattern(
-    r"\b(?:oops|whoops|oh wait|no wait|sorry|i meant|i mixed|i misread|i misspoke|my mistake|correction|scratch that|rubbish"
-    r"|i was wrong|that was wrong|actually|turns out|any ?more|any longer|no longer|instead|by now|these days|from now on"
+    r"\b(?:oops|whoops|oh wait|no wait|sorry|i meant|i mixed|i misread|i misspoke|my mistake|correction"
+    r"|scratch that|rubbish"
+    r"|i was wrong|that was wrong|actually|turns out|any ?more|any longer|no longer|instead|by now|these days"
+    r"|from now on"
     r"|switched|changed|moved|took over|promoted|now|not|isn't|wasn't|aren't|weren't"
     r"|nicht mehr|jetzt|sondern|statt|ya no|ahora|en vez de|perdón)\b"
     r"|不是|说错|說錯|改[到成为]|换|變|变成|现在|現在|じゃなくて|ではなく|に変|へ変|間違え|もう.*(?:ません|ない)",
     _I,
 )
-_SCRATCH: Final = pattern(r"^\W*(?:ok,? |no,? )?(?:scratch|strike) (?:that|what i said)\b(?:[^,.;]*)[,.;]\s+(?=\S+ )", _I)
+_SCRATCH: Final = pattern(
+    r"^\W*(?:ok,? |no,? )?(?:scratch|strike) (?:that|what i said)\b(?:[^,.;]*)[,.;]\s+(?=\S+ )", _I
+)
 
 
 def order_said(message: str) -> Order | None:

@@ -1,9 +1,8 @@
 """What somebody who corrects something says: what holds now, what does not, and what a text says after that.
 
-`The meeting is at 4, not at 3`, `we switched from gas to induction`, `会議は二時ではなくて三時からです`. Where it is plain
-which words take the place of which, these are exchanged and the rest of the text stays; else the correction itself is
-what the text says from now on, with the parts of it that were not corrected. English, German, Spanish, Chinese and
-Japanese are read. Pure.
+`The meeting is at 4, not at 3`, `we switched from gas to induction`. Where it is plain which words take the place of
+which, these are exchanged and the rest of the text stays; else the correction itself is what the text says from now on,
+with the parts of it that were not corrected. English, German, Spanish, Chinese and Japanese are read. Pure.
 """
 
 from __future__ import annotations
@@ -41,24 +40,31 @@ class Correction(NamedTuple):
 
 # Said beside a correction, and no part of what holds.
 _REMARK: Final = pattern(
-    r"^\W*(?:(?:oh|ah|ha|hm+|oops|whoops|wait|sorry|no|well|actually|btw|by the way|small thing|correction|just so you know"
-    r"|my (?:mistake|bad|fault)|i (?:was|am|'m) (?:wrong|mistaken|sorry)|i'm sorry|how time flies|sadly|ach|also|übrigens"
+    r"^\W*(?:(?:oh|ah|ha|hm+|oops|whoops|wait|sorry|no|well|actually|btw|by the way|small thing|correction"
+    r"|just so you know"
+    r"|my (?:mistake|bad|fault)|i (?:was|am|'m) (?:wrong|mistaken|sorry)|i'm sorry|how time flies|sadly|ach|also"
+    r"|übrigens"
     r"|perdón|por cierto|entschuldigung|tut mir leid)\b[\s,.!:]*)+$"
-    r"|^\W*(?:i|we)(?:'ve| have|'d| had)? (?:just )?(?:mixed|misread|miscounted|misremembered|misspoke|mistyped|got|had|told|"
+    r"|^\W*(?:i|we)(?:'ve| have|'d| had)? (?:just )?(?:mixed|misread|miscounted|misremembered|misspoke|mistyped"
+    r"|got|had|told|"
     r"counted|checked|looked|confused|messed)\b(?!.*\b(?:now|is|are)\b).*$"
     r"|^\W*(?:i|we) (?:said|told) .{0,30}\b(?:rubbish|wrong|nonsense)\b.*$"
     r"|^\W*(?:could|can|would) you (?:please )?(?:keep|bear|note|remember|update|change|correct)\b.*$"
     r"|^\W*add a \w+$"
-    r"|^[\s,，。、]*(?:对了|對了|我?说错了|我?說錯了|我记错了|更正一下|そういえば|そうそう|間違えました|すみません|ごめん|訂正)[\s,，。、!！]*$",
+    r"|^[\s,，。、]*(?:对了|對了|我?说错了|我?說錯了|我记错了|更正一下|そういえば|そうそう|間違えました"
+    r"|すみません|ごめん|訂正)[\s,，。、!！]*$",
     _I,
 )
 _OPENING: Final = pattern(
-    r"^\W*(?:(?:oh|ah|ha|hm+|oops|whoops|wait|sorry|well|actually|btw|by the way|small thing|correction|just so you know|"
+    r"^\W*(?:(?:oh|ah|ha|hm+|oops|whoops|wait|sorry|well|actually|btw|by the way|small thing|correction"
+    r"|just so you know|"
     r"so|and|but|turns out|add a zero|by now)\b[\s,.!:]*)+"
     r"|^(?:对了|對了|说错了|說錯了|そういえば|そうそう)[，、,\s]*",
     _I,
 )
-_CLAUSE: Final = pattern(r"(?<=\w\w)[.](?=\s|$)|[!?;](?=\s|$)|,(?=\s)|\s[-\u2013\u2014]\s|[。；！？]|(?<=\D),(?=\D)|[，、]")
+_CLAUSE: Final = pattern(
+    r"(?<=\w\w)[.](?=\s|$)|[!?;](?=\s|$)|,(?=\s)|\s[-\u2013\u2014]\s|[。；！？]|(?<=\D),(?=\D)|[，、]"
+)
 _MEANT: Final = pattern(r"^.*\bwhen i said (?P<old>.{2,80}?),? i meant (?P<new>.{2,80})$", _I)
 # A, not B.
 _NOT_BEHIND: Final = pattern(
@@ -68,11 +74,13 @@ _NOT_BEHIND: Final = pattern(
     _I,
 )
 _NOT_BEFORE: Final = pattern(
-    r"\b(?:not|wasn't|isn't|weren't|aren't|nicht)\s+(?P<old>(?!.{0,60}\b(?:any ?more|any longer|mehr)\b)[\w\s'-]{1,40}?)(?:,| but| sondern)\s+(?:but |it's |it is |it was )?(?P<new>.{1,80})$",
+    r"\b(?:not|wasn't|isn't|weren't|aren't|nicht)\s+(?P<old>(?!.{0,60}\b(?:any ?more|any longer"
+    r"|mehr)\b)[\w\s'-]{1,40}?)(?:,| but| sondern)\s+(?:but |it's |it is |it was )?(?P<new>.{1,80})$",
     _I,
 )
 _FROM_TO: Final = pattern(
-    r"\b(?:from|von|de)\s+(?P<old>(?:the |a |my )?[\w'-]+(?: [\w'-]+)?)\s+(?:to|auf|zu|nach|a)\s+(?P<new>(?:the |a |my )?[\w'-]+(?: [\w'-]+)?)",
+    r"\b(?:from|von|de)\s+(?P<old>(?:the |a |my )?[\w'-]+(?: [\w'-]+)?)\s+(?:to|auf|zu|nach|a)\s+(?P<new>(?:the "
+    r"|a |my )?[\w'-]+(?: [\w'-]+)?)",
     _I,
 )
 _UNSPACED_FORMS: Final = tuple(
@@ -91,12 +99,16 @@ _UNSPACED_ENDS: Final = pattern(r"(?:でした|です|だった|だ|から|ま�
 _WORD: Final = pattern(r"[^\W_]+(?:['\u2019-][^\W_]+)*|[0-9]+(?:[.,:][0-9]+)*")
 _VALUE: Final = {
     "time": pattern(
-        r"\b[0-9]{1,2}[:.][0-9]{2}\b|\b(?:(?<=at )(?:half past |quarter (?:past|to) )?|half past |quarter (?:past|to) )"
+        r"\b[0-9]{1,2}[:.][0-9]{2}\b|\b(?:(?<=at )(?:half past |quarter (?:past|to) )?|half past "
+        r"|quarter (?:past|to) )"
         r"(?:[0-9]{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight)\b"
         r"|\b[0-9]{1,2} ?(?:am|pm|o'clock)\b",
         _I,
     ),
-    "weekday": pattern(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|(?:周|星期|礼拜)[一二三四五六日天]|[月火水木金土日]曜日?|\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?\b|\b(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)\b", _I),
+    "weekday": pattern(
+        r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|(?:周|星期|礼拜)[一二三四五六日天]"
+        r"|[月火水木金土日]曜日?|\b(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s?\b"
+        r"|\b(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)\b", _I),
     "day": pattern(r"\b[0-9]{1,2}(?:st|nd|rd|th)\b", _I),
     "number": pattern(r"(?<![\w.,:-])[0-9]+(?:[.,][0-9]+)*(?![\w:-]|[.,][0-9])"),
     "number word": pattern(r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", _I),
@@ -104,11 +116,13 @@ _VALUE: Final = {
     "grade": pattern("[一二三四五六七八九十]年级|[一二三四五六七八九十]+月[一二三四五六七八九十]+[号日]"),
 }  # fmt: skip
 _STILL: Final = pattern(
-    r"\b(?:stays?|still|remains?|(?:is|are|the rest is|all) (?:the same|fine|unchanged)|as before|where i live|bleibt)\b|没变|还在|还是|のまま|変わらず",
+    r"\b(?:stays?|still|remains?|(?:is|are|the rest is|all) (?:the same|fine|unchanged)|as before|where i live"
+    r"|bleibt)\b|没变|还在|还是|のまま|変わらず",
     _I,
 )
 _ENDED: Final = pattern(
-    r"\b(?:any ?more|any longer|no longer|no more|never again|(?:is|are|was|were|do|does|did)(?:n't| not)|nicht mehr|kein\w* mehr|ya no)\b|已经不|不再|もう.*ません|もう.*ない",
+    r"\b(?:any ?more|any longer|no longer|no more|never again|(?:is|are|was|were|do|does|did)(?:n't| not)"
+    r"|nicht mehr|kein\w* mehr|ya no)\b|已经不|不再|もう.*ません|もう.*ない",
     _I,
 )
 _PARTS: Final = pattern(r"\s+and\s+|,\s+|[，、]|(?<=で)[、]|\s+und\s+|\s+y\s+")
@@ -155,7 +169,7 @@ def _first_words(new: str, old: str) -> str:
 
 
 def _same_shape(old: str, new: str) -> str:
-    """Of a longer piece of an unspaced script what has the form of the old words: of `聚餐改到七点`, for `六点`, `七点`."""
+    """Of a longer piece of an unspaced script what has the form of the old words."""
     if len(new) <= len(old):
         return new
     for at in range(len(new) - len(old), -1, -1):
@@ -166,8 +180,8 @@ def _same_shape(old: str, new: str) -> str:
 
 
 def _by_first_word(old: str, new: str) -> Exchange:
-    """`at 4` of `the meeting is at 4`, for `at 3`: from the last place where the first word of the old ones stands, else
-    as many words as these, from the end.
+    """`at 4` of `the meeting is at 4`, for `at 3`: from the last place where the first word of the old ones stands,
+    else as many words as these, from the end.
     """
     olds, news = ([match[0] for match in _WORD.finditer(text)] for text in (old, new))
     if not olds or not news:
@@ -221,7 +235,9 @@ def _without_first(old: str, new: str) -> tuple[str, str]:
 
 
 def _as_written(old: str, new: str) -> str:
-    return new[:1].upper() + new[1:] if old[:1].isupper() and old[1:].islower() and new.islower() and len(old) > 1 else new
+    return (
+        new[:1].upper() + new[1:] if old[:1].isupper() and old[1:].islower() and new.islower() and len(old) > 1 else new
+    )
 
 
 def _in_same_frame(text: str, correction: Correction) -> str | None:
@@ -251,20 +267,27 @@ def _respelled(text: str, correction: Correction) -> str | None:
     """`My niece's name is spelled Katharyn`: the name that is nearly written so."""
     found = _SPELLED.search(correction.statement)
     names = [match for match in _WORD.finditer(text) if match[0][:1].isupper()] if found else []
-    near = [match for match in names if SequenceMatcher(None, match[0], found[1]).ratio() >= _NEARLY_SPELLED] if found else []
+    near = (
+        [match for match in names if SequenceMatcher(None, match[0], found[1]).ratio() >= _NEARLY_SPELLED]
+        if found
+        else []
+    )
     if not found or len(near) != 1 or near[0][0] == found[1]:
         return None
     return f"{text[: near[0].start()]}{found[1]}{text[near[0].end() :]}"
 
 
-_SPELLED: Final = pattern(r"\b(?:spell(?:ed|t)?|written|writes?|schreibt sich|geschrieben|se escribe|s'écrit)\s+(?:as |mit |con )?([A-Z][\w'-]+)")
+_SPELLED: Final = pattern(
+    r"\b(?:spell(?:ed|t)?|written|writes?|schreibt sich|geschrieben|se escribe|s'écrit)\s+(?:as |mit "
+    r"|con )?([A-Z][\w'-]+)"
+)
 _NEARLY_SPELLED: Final = 0.7
 
 
 def _other_value(text: str, correction: Correction) -> str | None:
     """The text with its only value of a kind exchanged for the only new one of that kind that was said."""
     for kind in _VALUE.values():
-        held = [match for match in kind.finditer(text)]
+        held = list(kind.finditer(text))
         said = [match[0] for match in kind.finditer(correction.statement)]
         new = [value for value in said if value.lower() not in {match[0].lower() for match in held}]
         if len(held) == 1 and len(set(new)) == 1:

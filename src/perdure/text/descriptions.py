@@ -25,7 +25,10 @@ from perdure.values import value_class
 _TOKEN: Final = pattern(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 _HAN_OR_KANA: Final = pattern("[\u3041-\u30ff\u3400-\u9fff々ー]+")
 _POSSESSIVE: Final = pattern(r"['\u2019]s?$")
-_FIGURE: Final = pattern(r"[0-9]|[一二三四五六七八九十百千万億亿两〇]{2,}|[一二三四五六七八九十两](?:号|點|点|時|时|月|日|円|块|元|キロ|公斤|歳|岁)")
+_FIGURE: Final = pattern(
+    r"[0-9]|[一二三四五六七八九十百千万億亿两〇]{2,}|[一二三四五六七八九十两](?:号|點|点|時|时|月|日|円|块|元"
+    r"|キロ|公斤|歳|岁)"
+)
 _VAGUE: Final = frozenset(
     """
     bit business data detail details entry entries everything fact facts info information item memory memories note
@@ -37,8 +40,8 @@ _VAGUE: Final = frozenset(
 # Words for a value: a text that tells it holds a figure.
 _FIGURE_NOUNS: Final = frozenset(
     """
-    address age amount bill budget code cost costs charge charged debt debts earn fee height income much number pay phone
-    pin postcode price rent salary size telephone wage wages weigh weight
+    address age amount bill budget code cost costs charge charged debt debts earn fee height income much number pay
+    phone pin postcode price rent salary size telephone wage wages weigh weight
     adresse alter betrag code gehalt gewicht höhe kosten lohn miete nummer preis schulden telefon telefonnummer
     edad deuda deudas dirección número peso precio sueldo teléfono
     """.split()
@@ -57,7 +60,9 @@ KIN: Final = frozenset(
 )
 # What these do is often about the speaker: `my landlord raised the rent`.
 _SERVING: Final = frozenset("boss coach doctor landlord manager teacher tenant therapist".split())
-_TITLES: Final = frozenset("mr mrs ms miss dr prof professor sir uncle aunt herr frau señor señora don doña doctor doctora".split())
+_TITLES: Final = frozenset(
+    "mr mrs ms miss dr prof professor sir uncle aunt herr frau señor señora don doña doctor doctora".split()
+)
 _CALENDAR: Final = frozenset(
     """
     monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays
@@ -71,8 +76,17 @@ _BEFORE_NAMES: Final = frozenset(
     table contract customer case client patient interview appointment campsite hotel garage restaurant film tip call
     """.split()
 )
-_FIRST_PERSON: Final = frozenset("i i'm i've i'd i'll my me mine we we're we've our ich mein meine meinen wir unser yo mi mis".split())
-_OTHER_WAY: Final = {"to": "from", "from": "to", "with": "without", "without": "with", "before": "after", "after": "before"}
+_FIRST_PERSON: Final = frozenset(
+    "i i'm i've i'd i'll my me mine we we're we've our ich mein meine meinen wir unser yo mi mis".split()
+)
+_OTHER_WAY: Final = {
+    "to": "from",
+    "from": "to",
+    "with": "without",
+    "without": "with",
+    "before": "after",
+    "after": "before",
+}
 # Of two words of a language that is not English, so many letters in common at the beginning, and so few behind them.
 _COMMON_LETTERS: Final = 5
 _LAST_LETTERS: Final = 3
@@ -80,7 +94,8 @@ _NAME_WEIGHT: Final = 2.0
 _HIRAGANA: Final = pattern("[\u3041-\u309f]")
 _JAPANESE_WORD: Final = pattern("[\u4e00-\u9fff々]+|[\u30a1-\u30ffー]+|[\u3041-\u309f]{2,}(?=さん|ちゃん|くん|様)")
 _CHINESE_FUNCTION: Final = pattern(
-    "求职者|应聘者|客户|用户|患者|病人|会员(?!卡)|我们|我們|我|你|他|她|的|了|在|是|和|把|这个|那个|这|那|去(?=看)|吧|呢|吗|都|也|很|有"
+    "求职者|应聘者|客户|用户|患者|病人|会员(?!卡)|我们|我們|我|你|他|她|的|了|在|是|和|把|这个|那个|这|那"
+    "|去(?=看)|吧|呢|吗|都|也|很|有"
 )
 
 
@@ -139,7 +154,9 @@ class Description:
     @cached_property
     def required_names(self) -> tuple[Word, ...]:
         """Those that a text must hold. Of a first name and a surname the surname is enough."""
-        following = {second.lower for first, second in pairwise(tokens_of(self.text)) if _are_one_name(first, second, self.text)}
+        following = {
+            second.lower for first, second in pairwise(tokens_of(self.text)) if _are_one_name(first, second, self.text)
+        }
         first = {first.lower for first, second in pairwise(tokens_of(self.text)) if second.lower in following}
         names = {word.written for word in self.names}
         return tuple(word for word in self.names if word.written not in first or not following & names)
@@ -163,7 +180,8 @@ class Description:
                 share = max(share, _FIGURE_SHARE) if has_figure else share * _FIGURE_SHARE
             held += share * word.weight
         left = " ".join(token.written for token in tokens if token.stem not in stems and token.exact not in stems)
-        return Fit(held, sum(word.weight for word in self.words), tuple(missing), left, self._conflict(text, tokens))
+        conflict = next(self._conflicts(text, tokens), "")
+        return Fit(held, sum(word.weight for word in self.words), tuple(missing), left, conflict)
 
     def _held(self, word: Word, text: str, tokens: Sequence[_Token]) -> float:
         if word.is_unspaced:
@@ -179,33 +197,40 @@ class Description:
     def is_of_another(self, text: str) -> bool:
         """Whether a text is about one of the speaker's people, and the description about the speaker or another one."""
         other = bearer(text)
-        if not other or other in _SERVING or other in self.text or other in {each.lower for each in tokens_of(self.text)}:
+        if (
+            not other
+            or other in _SERVING
+            or other in self.text
+            or other in {each.lower for each in tokens_of(self.text)}
+        ):
             return False
         return is_own(self.text) or bool(bearer(self.text))
 
-    def _conflict(self, text: str, tokens: Sequence[_Token]) -> str:
+    def _conflicts(self, text: str, tokens: Sequence[_Token]) -> Iterator[str]:
+        """What tells that a text is about something else."""
         own = list(tokens_of(self.text))
         for name in self.names:
             places = [place for place, token in enumerate(tokens) if token.exact in name.stems]
             if places and all(_is_part_of_name(tokens, place, self.words, text) for place in places):
-                return f"speaks of another {name.written.capitalize()}"
-        theirs, ours = {token.stem for token in tokens}, {token.stem for token in own}
+                yield f"speaks of another {name.written.capitalize()}"
+        theirs, ours = {token.stem for token in tokens}, {token.stem: token.lower for token in own}
         for first, second, _ in opposites(ours, theirs):
             if first not in theirs and second not in ours:
-                return f"does not hold '{first}', but its opposite"
+                yield f"does not hold '{ours.get(first, first)}', but its opposite"
+        ways = set(_ways(tokens))
         for way, word in _ways(own):
-            other = _OTHER_WAY[way]
-            if (other, word) in set(_ways(tokens)) and (way, word) not in set(_ways(tokens)):
-                return f"says '{other}', not '{way}'"
+            if (_OTHER_WAY[way], word) in ways and (way, word) not in ways:
+                yield f"says '{_OTHER_WAY[way]}', not '{way}'"
         if self.is_of_another(text):
-            return "is about somebody else"
+            yield "is about somebody else"
+        there = _WAY_UNSPACED.findall(text)
         for way, place in _WAY_UNSPACED.findall(self.text):
-            if any(place == there and (way in _LEAVING) != (other in _LEAVING) for other, there in _WAY_UNSPACED.findall(text)):
-                return f"goes another way than {way}{place}"
-        says_no_more = all(stem in ours or stem in STOPWORDS or len(stem) == 1 for stem in theirs - {"don't", "doesn't"})
-        if self.states and self.is_denied != is_denied(text) and (says_no_more or _HAN_OR_KANA.search(text)):
-            return "denies it" if not self.is_denied else "does not deny it"
-        return ""
+            if any(place == each and (way in _LEAVING) != (other in _LEAVING) for other, each in there):
+                yield f"goes another way than {way}{place}"
+        # What denies it says the same otherwise; what says more may say it in other words.
+        says_more = any(stem not in ours and stem not in STOPWORDS and "n't" not in stem for stem in theirs)
+        if self.states and self.is_denied != is_denied(text) and (not says_more or _HAN_OR_KANA.search(text)):
+            yield "does not deny it" if self.is_denied else "denies it"
 
 
 _FIGURE_SHARE: Final = 0.6
@@ -224,7 +249,7 @@ def tokens_of(text: str) -> Iterator[_Token]:
 def _words(text: str, language: str) -> Iterator[Word]:
     function = STOPWORDS | (FUNCTION_WORDS.get(language, frozenset()) - _TELLING) | _VAGUE
     seen: set[tuple[str, ...]] = set()
-    for place, token in enumerate(tokens_of(_HAN_OR_KANA.sub(" ", text))):
+    for token in tokens_of(_HAN_OR_KANA.sub(" ", text)):
         if (
             token.lower in function | _FIRST_PERSON
             or token.lower.endswith("n't")
@@ -232,7 +257,12 @@ def _words(text: str, language: str) -> Iterator[Word]:
         ):
             continue
         # Whoever shouts names nobody, and nor does a language in which every noun has a capital.
-        is_name = language != "de" and not text.isupper() and token.written[:1].isupper() and token.lower not in _CALENDAR | _TITLES
+        is_name = (
+            language != "de"
+            and not text.isupper()
+            and token.written[:1].isupper()
+            and token.lower not in _CALENDAR | _TITLES
+        )
         stems = (token.exact if is_name else token.stem,)
         if stems not in seen:
             seen.add(stems)
@@ -300,7 +330,7 @@ def names_in(text: str) -> Iterator[str]:
 
 def _ways(tokens: Sequence[_Token]) -> Iterator[tuple[str, str]]:
     """Which way leads to what: (`to`, `oslo`)."""
-    for way, word in zip(tokens, tokens[1:], strict=False):
+    for way, word in pairwise(tokens):
         if way.lower in _OTHER_WAY:
             yield way.lower, word.stem
 
@@ -350,11 +380,17 @@ def is_own(text: str) -> bool:
 
 
 _FIRST_WORDS: Final = 4
-_OVER: Final = pattern(r"\W*(?:until|till|formerly|in the past|years? ago|as a (?:child|kid|student)|bis|früher|hasta|antes)\b", re.IGNORECASE)
+_OVER: Final = pattern(
+    r"\W*(?:until|till|formerly|in the past|years? ago|as a (?:child|kid|student)|bis|früher|hasta|antes)\b",
+    re.IGNORECASE,
+)
 _DETERMINERS: Final = frozenset("my our the her his their a an meine mein mi".split())
-_PAST: Final = pattern(r"\b(?:until|till|formerly|former|was|were|used to|no longer|any ?more|once|[a-z]{3,}ed)\b", re.IGNORECASE)
+_PAST: Final = pattern(
+    r"\b(?:until|till|formerly|former|was|were|used to|no longer|any ?more|once|[a-z]{3,}ed)\b", re.IGNORECASE
+)
 _KIN_UNSPACED: Final = pattern(
-    "^(?:我(?:的)?|私の|うちの)?(妹妹|姐姐|哥哥|弟弟|爸爸?|妈妈?|媽媽?|外婆|外公|奶奶|爷爷|儿子|兒子|女儿|女兒|同事|朋友|表哥|表姐|老婆|老公|丈夫"
+    "^(?:我(?:的)?|私の|うちの)?(妹妹|姐姐|哥哥|弟弟|爸爸?|妈妈?|媽媽?|外婆|外公|奶奶|爷爷|儿子|兒子|女儿|女兒"
+    "|同事|朋友|表哥|表姐|老婆|老公|丈夫"
     "|妻子|邻居|鄰居|侄子|妹|姉|兄|弟|父|母|夫|妻|息子|娘|祖父|祖母|友だち|友達|隣|同僚|先生)"
 )
 _WAY_UNSPACED: Final = pattern("(去|到|往|飞|从|由|離)([\u4e00-\u9fff]{2})")

@@ -1,5 +1,5 @@
-"""Numbers and names that stand for exactly one thing: telephone and account numbers, order and customer numbers, plates,
-addresses of mail, handles.
+"""Numbers and names that stand for exactly one thing: telephone and account numbers, order and customer numbers,
+plates, addresses of mail, handles.
 
 One is the same in any case and with any signs between its groups (`KD-20418`, `kd 20418`), a telephone number with and
 without the code of its country; and it is never a part of a longer one. Pure.
@@ -15,11 +15,17 @@ from perdure.text.patterns import pattern
 _MAIL: Final = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 _HANDLE: Final = r"(?<![\w@])@\w{2,}|(?<!\w)[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+"
 # Letters and figures: `KD-20418`, `HB-KU 312`, `DE02 1203 0000`, `a20977`.
-_CODE: Final = r"(?<![A-Za-z0-9])(?:[A-Z]{1,6}(?:-[A-Z]{1,3})?[- ]?|[a-z]{1,3})[0-9]{2,}(?:[ -][0-9]{2,})*(?![A-Za-z0-9])"
+_CODE: Final = (
+    r"(?<![A-Za-z0-9])(?:[A-Z]{1,6}(?:-[A-Z]{1,3})?[- ]?|[a-z]{1,3})[0-9]{2,}(?:[ -][0-9]{2,})*(?![A-Za-z0-9])"
+)
 _FIGURES: Final = r"(?<![A-Za-z0-9.,])(?:\+|\()?[0-9]+(?:[ ()/.-]{1,2}[0-9]+)*(?![A-Za-z0-9])"
-_IDENTIFIER: Final = pattern(rf"(?P<mail>{_MAIL})|(?P<handle>{_HANDLE})|(?P<code>{_CODE})|(?P<figures>{_FIGURES})", re.ASCII)
+_IDENTIFIER: Final = pattern(
+    rf"(?P<mail>{_MAIL})|(?P<handle>{_HANDLE})|(?P<code>{_CODE})|(?P<figures>{_FIGURES})", re.ASCII
+)
 _FEWEST_FIGURES: Final = 5
-_DATE: Final = pattern(r"(?:19|20)[0-9]{2}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{1,2}[./-][0-9]{1,2}[./-](?:19|20)?[0-9]{2}", re.ASCII)
+_DATE: Final = pattern(
+    r"(?:19|20)[0-9]{2}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{1,2}[./-][0-9]{1,2}[./-](?:19|20)?[0-9]{2}", re.ASCII
+)
 _BETWEEN: Final = r"[\s()./_-]{0,2}"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from perdure.text.corrections import Correction, exchanged, is_changed_by, may_hold_still
@@ -42,7 +43,7 @@ class Meant(NamedTuple):
 
     places: tuple[int, ...] = ()
     doubtful: tuple[int, ...] = ()
-    reasons: dict[int, str] = {}
+    reasons: Mapping[int, str] = MappingProxyType({})
 
 
 class _Candidate(NamedTuple):
@@ -69,7 +70,9 @@ def choose(order: Order, texts: Sequence[str], similarity: Similarity, *, exactl
             score += _HELP * helped.fit(texts[place]).share
         scored.append(_Candidate(place, fit, score))
     scored.sort(key=lambda each: (-each.score, each.place))
-    scored = [each for each in scored if each.score >= _LEAST and _is_supported(each.fit, likeness[each.place], description)]
+    scored = [
+        each for each in scored if each.score >= _LEAST and _is_supported(each.fit, likeness[each.place], description)
+    ]
     if not scored:
         return Meant(reasons=reasons)
     whole = [each for each in scored if each.fit.share >= _WHOLE]
@@ -151,13 +154,18 @@ def _likeness(fits: Sequence[Fit], possible: Sequence[int], similarity: Similari
 
 
 def _is_supported(fit: Fit, likeness: float, description: Description) -> bool:
-    """Whether what a text does not hold is made up for: by the likeness of the rest, by a figure, or by a name that says
-    enough alone.
+    """Whether what a text does not hold is made up for: by the likeness of the rest, by a figure, or by a name that
+    says enough alone.
     """
     missing = [word for word in fit.missing if not word.is_value]
     if missing and all(word.is_unspaced for word in missing):
         return fit.share >= _HALF
-    return not missing or likeness >= _LITTLE_LIKENESS or is_name_alone(description) or bool(_noun_behind_name(description))
+    return (
+        not missing
+        or likeness >= _LITTLE_LIKENESS
+        or is_name_alone(description)
+        or bool(_noun_behind_name(description))
+    )
 
 
 def _reason(fit: Fit) -> str:
@@ -172,7 +180,9 @@ def _also(order: Order, description: Description, places: Sequence[int], texts: 
         for place in places:
             for name in names_in(texts[place]):
                 named = Description(name)
-                found += [at for at, text in enumerate(texts) if _holds_names(named, text) and not named.fit(text).conflict]
+                found += [
+                    at for at, text in enumerate(texts) if _holds_names(named, text) and not named.fit(text).conflict
+                ]
     if order.everything:
         found += [
             place + 1 for place in places if place + 1 < len(texts) and _BEGINS_WITH_PRONOUN.match(texts[place + 1])

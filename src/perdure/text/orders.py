@@ -31,16 +31,20 @@ class Order(NamedTuple):
     negative: bool = False
 
 
-# -- spaced languages ---------------------------------------------------------------------------------------------------
+# -- spaced languages --------------------------------------------------------------------------------------------------
 
 _PLEASE: Final = (
-    r"(?:(?:and|btw|by the way|hey|hi|just|kindly|now|oh|ok|okay|please|so|then|well|actually|anyway|bitte|also|por favor"
+    r"(?:(?:and|btw|by the way|hey|hi|just|kindly|now|oh|ok|okay|please|so|then|well|actually|anyway|bitte|also"
+    r"|por favor"
     r"|s'il te plaît|s'il vous plaît)\W+)*"
 )
 _POLITE: Final = (
-    r"(?:(?:can|could|would) you(?: please| kindly| just)? |will you(?: please| kindly) |you (?:can|may|could|should|might"
-    r"(?: as well)?)(?: now| just| please| safely)? |(?:i|we)(?:'d|'ll| would)? (?:like|love|need|prefer|want) (?:you )?to "
-    r"(?:please )?|i(?:'d| would) (?:rather|prefer(?: it if)?) you |let(?:'s| us) |kannst du (?:bitte )?|puedes |peux-tu )?"
+    r"(?:(?:can|could|would) you(?: please| kindly| just)? |will you(?: please| kindly) |you (?:can|may|could"
+    r"|should|might"
+    r"(?: as well)?)(?: now| just| please| safely)? |(?:i|we)(?:'d|'ll| would)? (?:like|love|need|prefer"
+    r"|want) (?:you )?to "
+    r"(?:please )?|i(?:'d| would) (?:rather|prefer(?: it if)?) you |let(?:'s| us) |kannst du (?:bitte )?|puedes "
+    r"|peux-tu )?"
 )
 _VERB: Final = (
     r"(?:forget|delete|remove|erase|drop|discard|wipe|purge|clear|scrap|scratch|strike|un-?learn|let go of|get rid of"
@@ -57,60 +61,85 @@ _PRONOUN: Final = pattern(
 )
 # What is to go stands before the verb: `the films can all go`, `das mit dem Verein kannst du streichen`.
 _MAY_GO: Final = pattern(
-    r"^(?P<about>.{2,200}?)\s+(?:(?:can|may|could|should|has to|have to|must|is to|are to|needs? to|ought to)\s+(?:all |both "
+    r"^(?P<about>.{2,200}?)\s+(?:(?:can|may|could|should|has to|have to|must|is to|are to|needs? to"
+    r"|ought to)\s+(?:all |both "
     r"|now |just |please )*(?:go|vanish|disappear|be (?:forgotten|deleted|removed|erased|dropped|wiped|gone|cleared))"
-    r"|kannst du (?:\w+ )?(?:streichen|vergessen|löschen|entfernen)|kann (?:\w+ )?(?:weg|gelöscht werden|gestrichen werden)"
-    r"|(?:is|are) (?:history|over and done with|done with|to go))\b(?:\s+(?:now|too|please|away|for good|as well))*\W*$",
+    r"|kannst du (?:\w+ )?(?:streichen|vergessen|löschen|entfernen)|kann (?:\w+ )?(?:weg|gelöscht werden"
+    r"|gestrichen werden)"
+    r"|(?:is|are) (?:history|over and done with|done with|to go))\b(?:\s+(?:now|too|please|away|for good"
+    r"|as well))*\W*$",
     _I,
 )
 # Said by way of what must not be: nothing here says that something is to stay.
 _NOT_TO_STAY: Final = tuple(
     pattern(each, _I)
     for each in (
-        r"^\W*(?:please\s+)?(?:do not|don't|never|i (?:do not|don't|no longer|never) want (?:you )?to) "
-        r"(?:keep|store|remember|save|record|retain|hold on to|note|have) (?P<about>.{2,})$",
-        r"^(?:nothing|not a word|not a thing|no trace) (?:about|of|on|regarding) (?P<about>.{2,200}?) "
-        r"(?:may|should|must|can|is to|shall|ought to) (?:stay|remain|be (?:kept|left|stored|found|saved))\b.*$",
-        r"^(?P<about>.{2,200}?) (?:should|must|may|can|shall|ought)(?: not|n't|not)(?: ever)? "
-        r"(?:be (?:stored|kept|saved|remembered|recorded|here|found|seen|read|known)|stay|remain)\b.*$",
-        r"^.*\b(?:must|may|should|shall|can)(?: not|n't|not| never) (?:ever )?"
-        r"(?:see|read|know|find(?: out)?|learn|hear|get hold of) (?P<about>.{2,})$",
-        r"^.*\b(?:nobody|no one|no-one) (?:may|must|should|can|shall|is to)(?: ever)? "
-        r"(?:see|read|know|find(?: out)?|learn|hear|get hold of) (?P<about>.{2,})$",
-        r"^.*\b(?:shouldn't|should not|oughtn't|wish i hadn't|wish i had not|regret)(?: to)? "
-        r"(?:have |having )?(?:told|tell|said|say|mentioned|mention|written|talked|telling|mentioning)(?: you)?"
-        r"(?P<about>.{2,})$",
-        r"^.*\b(?:if|wish) (?:only )?(?P<about>(?!nobody|no one|you|i\b|we\b).{2,200}?) "
-        r"(?:was|were|is)(?: not|n't) (?:in here|here|stored|there|in your memory|written down)\b.*$",
+        (
+            r"^\W*(?:please\s+)?(?:do not|don't|never|i (?:do not|don't|no longer|never) want (?:you )?to) "
+            r"(?:keep|store|remember|save|record|retain|hold on to|note|have) (?P<about>.{2,})$"
+        ),
+        (
+            r"^(?:nothing|not a word|not a thing|no trace) (?:about|of|on|regarding) (?P<about>.{2,200}?) "
+            r"(?:may|should|must|can|is to|shall|ought to) (?:stay|remain|be (?:kept|left|stored|found|saved))\b.*$"
+        ),
+        (
+            r"^(?P<about>.{2,200}?) (?:should|must|may|can|shall|ought)(?: not|n't|not)(?: ever)? "
+            r"(?:be (?:stored|kept|saved|remembered|recorded|here|found|seen|read|known)|stay|remain)\b.*$"
+        ),
+        (
+            r"^.*\b(?:must|may|should|shall|can)(?: not|n't|not| never) (?:ever )?"
+            r"(?:see|read|know|find(?: out)?|learn|hear|get hold of) (?P<about>.{2,})$"
+        ),
+        (
+            r"^.*\b(?:nobody|no one|no-one) (?:may|must|should|can|shall|is to)(?: ever)? "
+            r"(?:see|read|know|find(?: out)?|learn|hear|get hold of) (?P<about>.{2,})$"
+        ),
+        (
+            r"^.*\b(?:shouldn't|should not|oughtn't|wish i hadn't|wish i had not|regret)(?: to)? "
+            r"(?:have |having )?(?:told|tell|said|say|mentioned|mention|written|talked|telling|mentioning)(?: you)?"
+            r"(?P<about>.{2,})$"
+        ),
+        (
+            r"^.*\b(?:if|wish) (?:only )?(?P<about>(?!nobody|no one|you|i\b|we\b).{2,200}?) "
+            r"(?:was|were|is)(?: not|n't) (?:in here|here|stored|there|in your memory|written down)\b.*$"
+        ),
         r"^.*\b(?:if|wish) (?:nobody|no one) knew (?:about |of )?(?P<about>.{2,})$",
     )
 )
 # What follows the order and tells nothing of what is to go.
 _TAIL: Final = pattern(
-    r"[\s,]*\b(?:please|bitte|for good|for ever|forever|everywhere|completely|entirely|altogether|at once|right away|now"
+    r"[\s,]*\b(?:please|bitte|for good|for ever|forever|everywhere|completely|entirely|altogether|at once"
+    r"|right away|now"
     r"|again|vollständig|komplett|ganz|por favor|from (?:everything|everywhere|your (?:notes|memory|records|head))"
     r"|out of (?:your (?:notes|memory|records)))\W*$",
     _I,
 )
 _EVERYTHING: Final = pattern(
-    r"\b(?:everything|anything|whatever|all|every|stuff|nothing|things|alles|todo|toda|todos|todas|tout|toute|tous|tutto"
-    r"|tudo)\b|^\W*(?:what|was|lo que|ce que) (?:i|we|you|ich|wir|du|te|me)\b|^\W*(?:what|whatever) (?:is|we have|there is)\b",
+    r"\b(?:everything|anything|whatever|all|every|stuff|nothing|things|alles|todo|toda|todos|todas|tout|toute"
+    r"|tous|tutto"
+    r"|tudo)\b|^\W*(?:what|was|lo que|ce que) (?:i|we|you|ich|wir|du|te|me)\b|^\W*(?:what|whatever) (?:is"
+    r"|we have|there is)\b",
     _I,
 )
-_KNOWN: Final = r"(?:told|said|mentioned|wrote|noted|shared|gave|know|knew|have|had|stored|saved|remember|learned|heard)"
+_KNOWN: Final = (
+    r"(?:told|said|mentioned|wrote|noted|shared|gave|know|knew|have|had|stored|saved|remember|learned|heard)"
+)
 # Words before what it is about: `the thing about`, `what I told you about`, `all that you know of`.
 _LEAD: Final = pattern(
-    r"^\W*(?:(?:so|then|and)\b\W*(?=what|all|every|the )|(?:all of|all|every ?thing|any ?thing|whatever|every|each|any|the whole|whole|entire|absolutely|simply|just|"
+    r"^\W*(?:(?:so|then|and)\b\W*(?=what|all|every|the )|(?:all of|all|every ?thing|any ?thing|whatever|every"
+    r"|each|any|the whole|whole|entire|absolutely|simply|just|"
     r"alles|todo|toda|todos|todas|tout|toute|tous|was|lo que|ce que)\b\W*"
     rf"|(?:that |which )?(?:i|we|you|he|she|they|ich|wir|du)(?:'ve| have| ever| once| just| had| once)*"
     rf" {_KNOWN}(?: (?:you|me|us|to you))?\b\W*"
     r"|what (?:is|was|has been|we have|there is)(?: (?:stored|saved|kept|known|written|here))?\b\W*|what(?=\W)\W*"
     r"|(?:ich |du |wir )?(?:dir |uns )?(?:gesagt|erzählt)(?: habe| hast)?\b\W*|te (?:conté|dije|he contado)\b\W*"
     r"|(?:the|that|this|these|those|my|our|your|some|a|an|la|el|los|las|le|les|der|die|das|dem|den)? ?"
-    r"(?:thing|things|stuff|bit|bits|part|piece|story|stories|note|notes|fact|facts|info|information|detail|details|data"
+    r"(?:thing|things|stuff|bit|bits|part|piece|story|stories|note|notes|fact|facts|info|information|detail"
+    r"|details|data"
     r"|entry|entries|memory|memories|records?|traces?|mention|business|sache|datos|data|notas?|informations?)"
     r"(?=\W+(?:about|on|of|with|regarding|concerning|that|which|i|we|you|mit|de|del|sur|über)\b)\W*"
-    r"|(?:about|regarding|concerning|on|of|with|from|related to|to do with|mentioning|that|which|über|von|mit|sobre|de|del"
+    r"|(?:about|regarding|concerning|on|of|with|from|related to|to do with|mentioning|that|which|über|von|mit"
+    r"|sobre|de|del"
     r"|sur|que|dass|acerca de|in my)\b\W*)",
     _I,
 )
@@ -123,7 +152,7 @@ _TOLD_BEHIND: Final = pattern(
 CLAUSE: Final = pattern(r"(?<=[^\s.][^\s.])[.](?=\s|$)|[!?;:](?=\s|$)|,(?=\s)|\s[-\u2013\u2014]\s|\n+")
 _CUE: Final = pattern(rf"\b(?:{_KNOWN}|stuff|story|thing|about)\b", _I)
 
-# -- Chinese and Japanese -----------------------------------------------------------------------------------------------
+# -- Chinese and Japanese ----------------------------------------------------------------------------------------------
 
 _UNSPACED: Final = pattern("[\u3041-\u30ff\u3400-\u9fff]")
 _MARKS: Final = " \t\r\n\u3000。、，,.！!？?；;：:"
@@ -132,23 +161,34 @@ _ZH: Final = tuple(
     map(
         pattern,
         (
-            rf"^(?:请|請|麻烦|麻煩|帮我|幫我|你)*(?:彻底|徹底|完全|永久)?{_ZH_FORGET}(?:掉|吧)?(?P<about>.+?)(?:吧|了|好吗)*$",
-            rf"^(?:请|請|麻烦|麻煩|帮我|幫我|你)*[把将將](?P<about>.+?)(?:都|全部|全|通通|彻底|徹底|完全|从.{{1,8}}中)*{_ZH_FORGET}(?:吧|掉|了)*$",
+            (
+                rf"^(?:请|請|麻烦|麻煩|帮我|幫我|你)*(?:彻底|徹底|完全|永久)?{_ZH_FORGET}(?:掉"
+                rf"|吧)?(?P<about>.+?)(?:吧|了|好吗)*$"
+            ),
+            (
+                rf"^(?:请|請|麻烦|麻煩|帮我|幫我|你)*[把将將](?P<about>.+?)(?:都|全部|全|通通|彻底|徹底|完全"
+                rf"|从.{{1,8}}中)*{_ZH_FORGET}(?:吧|掉|了)*$"
+            ),
             r"^(?P<about>.+?)(?:都|就|全)*(?:别|別|不要|不用|不必)再?(?:记|記|留|保存|提)(?:着|著|了|住)*$",
             rf"^(?P<about>.+?)(?:要求|希望|想|可以|就|都|全部|全)+{_ZH_FORGET}(?P<more>.*)$",
         ),
     )
 )
-_ZH_TAIL: Final = pattern(r"(?:的)?(?:一切|所有记录|所有記錄|全部|所有|记录|記錄|信息|資訊|资料|資料|个人资料|数据|内容|這件事|这件事|这事|那件事|的事情|的事|事情|情况)+$")
+_ZH_TAIL: Final = pattern(
+    r"(?:的)?(?:一切|所有记录|所有記錄|全部|所有|记录|記錄|信息|資訊|资料|資料|个人资料|数据|内容|這件事|这件事"
+    r"|这事|那件事|的事情|的事|事情|情况)+$"
+)
 _ZH_LEAD: Final = pattern(r"^(?:所有|一切|全部|有关|有關|关于|關於|我说过的|我說過的|那个|那個|这个|這個)+")
 _ZH_ALL: Final = pattern("一切|所有|全部|关于|關於|有关|有關|都|资料|資料|信息")
 _JA_FORGET: Final = "(?:忘れて|消して|削除して|消去して|削って|抹消して|なかったことにして)"
 _JA: Final = pattern(
-    rf"^(?P<about>.+?)(?:は|を|も|なんか|、|,)*(?:もう|全部|すべて|全て|完全に|みんな|きれいに|記憶から|、)*{_JA_FORGET}"
+    rf"^(?P<about>.+?)(?:は|を|も|なんか|、|,)*(?:もう|全部|すべて|全て|完全に|みんな|きれいに|記憶から"
+    rf"|、)*{_JA_FORGET}"
     r"(?:ください|下さい|ほしい|くれ|くれる|くれない|いい|ね|よ|です|か|もらえますか|おいて)*$"
 )
 _JA_TAIL: Final = pattern(
-    r"(?:に関する|についての|について)?(?:の)?(?:こと|事|話|件|記録|情報|データ|個人情報|すべて|全て|全部|と言った|と言ったの|の|、|は|を)+$"
+    r"(?:に関する|についての|について)?(?:の)?(?:こと|事|話|件|記録|情報|データ|個人情報|すべて|全て|全部"
+    r"|と言った|と言ったの|の|、|は|を)+$"
 )
 _JA_ALL: Final = pattern("全部|すべて|全て|のこと|に関する|について|情報|記録")
 _JA_NOT: Final = pattern("忘れな|消さな|削除しな|忘れません")
@@ -226,10 +266,14 @@ def _about(text: str) -> str:
 
 # `, Mr Castellane`: who was meant, said once more by name.
 _NAME_ALONE: Final = pattern(r"(?:(?:Mr|Mrs|Ms|Miss|Dr|Prof|Herr|Frau)\.? )?[A-Z][\w'-]+(?: [A-Z][\w'-]+){0,2}")
-_REPORTED: Final = pattern(r"^.*\b(?:says?|said|thinks?|told me|feels?) (?:that )?(?=(?:this|it|that|these|those)$)", _I)
+_REPORTED: Final = pattern(
+    r"^.*\b(?:says?|said|thinks?|told me|feels?) (?:that )?(?=(?:this|it|that|these|those)$)", _I
+)
 # What somebody thinks of it: `the stuff about my ex is nobody's business`.
 _COMMENT: Final = pattern(r"(?<=\w)\s(?:is|was|are|were|has|have|had)\b.*$", _I)
-_PLURAL_HEAD: Final = pattern(r"^(?:(?:my|our|the|all|these|those|your|their)\s+)+(?:[a-z-]+\s+)?[a-z-]{2,}[^s\W']s(?=\s|$)")
+_PLURAL_HEAD: Final = pattern(
+    r"^(?:(?:my|our|the|all|these|those|your|their)\s+)+(?:[a-z-]+\s+)?[a-z-]{2,}[^s\W']s(?=\s|$)"
+)
 
 
 def _is_plural(about: str) -> bool:
