@@ -6,24 +6,20 @@ equally well, or none, changes nothing.
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Final, TypeGuard
+from typing import TYPE_CHECKING, Final
 
 from perdure.errors import (
     AmbiguousReference,
     Conflict,
     InvalidInput,
-    InvalidReference,
     NeedsConfirmation,
     NotFound,
     shown,
 )
 from perdure.ids import KINDS
-from perdure.lifecycle.instruction import reference_of
-from perdure.lifecycle.selection import SelectionScope, similar_memories, text_of
+from perdure.lifecycle.selection import SelectionScope, scope, similar_memories, text_of
 from perdure.lifecycle.similarity import similarity
 from perdure.lifecycle.update import update
 from perdure.lifecycle.write import check_write
@@ -34,35 +30,19 @@ from perdure.text.descriptions import Description
 from perdure.text.meant import choose, choose_corrected
 from perdure.text.orders import Order, describe
 from perdure.text.preview import one_line
-from perdure.text.words import UNSPACED, query_words
+from perdure.text.words import query_words
+
+if TYPE_CHECKING:
+    from perdure.services import Services
 
 _LONGEST: Final = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectionRequest:
-    """What was said: a `sentence`, and, if the sentence only describes the memory, the `text` that it says from now on.
-    `confirm` is True or the token of what was shown.
+def correct(services: Services, namespace: str, sentence: str, text: str | None, confirm: object) -> Remembered:
+    """Correct the memory that a sentence is about; with a `text`, which it says from now on, the sentence only
+    describes it. `confirm` is True or the token of what was shown.
     """
-
-    sentence: str
-    text: str | None = None
-    confirm: object = False
-
-
-def is_sentence(ref: object) -> TypeGuard[str]:
-    """Whether it is said in words which memory is meant, and not by a reference."""
-    if not isinstance(ref, str) or not (" " in ref.strip() or UNSPACED.search(ref)):
-        return False
-    with suppress(InvalidReference):
-        reference_of(ref)
-        return False
-    return True
-
-
-def correct(scope: SelectionScope, request: CorrectionRequest) -> Remembered:
-    services, confirm = scope.services, request.confirm
-    proposed = propose_correction(scope, request.sentence, request.text)
+    proposed = propose_correction(scope(services, namespace, {}), sentence, text)
     if not isinstance(confirm, bool | str):
         raise InvalidInput(f"confirm must be True or the token of what was shown, not {shown(confirm)}.")
     if isinstance(confirm, str) and confirm != proposed.token:
@@ -82,36 +62,36 @@ def correct(scope: SelectionScope, request: CorrectionRequest) -> Remembered:
     return update(services, record, fields, expected_version=record.version)
 
 
-def propose_correction(scope: SelectionScope, sentence: str, text: str | None = None) -> ProposedCorrection:
+def propose_correction(where: SelectionScope, sentence: str, text: str | None = None) -> ProposedCorrection:
     """The memory that is meant, and what it would say."""
     if len(sentence) > _LONGEST:
         raise InvalidInput(f"That correction has {len(sentence):,} characters.", remedy="Say it in fewer words.")
     if text is None:
         correction = read_correction(sentence)
-        record = corrected_record(scope, sentence, correction)
+        record = corrected_record(where, sentence, correction)
         said = corrected(record.text, correction)
     else:
-        record, said = described_record(scope, describe(sentence)), text
+        record, said = described_record(where, describe(sentence)), text
     token = sha256(f"{record.id}@{record.seq} {record.version}\x00{said}".encode()).hexdigest()[:16]
     return ProposedCorrection(record, said, token)
 
 
-def corrected_record(scope: SelectionScope, sentence: str, correction: Correction) -> Record:
+def corrected_record(where: SelectionScope, sentence: str, correction: Correction) -> Record:
     words = [word.written for word in Description(correction.statement, language=correction.language).words]
-    records = candidates(scope, [*words, *query_words(correction.statement)], correction.statement)
-    meant = choose_corrected(correction, [record.text for record in records], partial(similarity, scope.services))
+    records = candidates(where, [*words, *query_words(correction.statement)], correction.statement)
+    meant = choose_corrected(correction, [record.text for record in records], partial(similarity, where.services))
     return _only(sentence, [records[place] for place in meant.places or meant.doubtful])
 
 
-def described_record(scope: SelectionScope, order: Order) -> Record:
-    records = candidates(scope, query_words(order.about), order.about)
-    meant = choose(order, [text_of(record) for record in records], partial(similarity, scope.services))
+def described_record(where: SelectionScope, order: Order) -> Record:
+    records = candidates(where, query_words(order.about), order.about)
+    meant = choose(order, [text_of(record) for record in records], partial(similarity, where.services))
     return _only(order.about, [records[place] for place in meant.places or meant.doubtful])
 
 
-def candidates(scope: SelectionScope, words: list[str], query: str) -> list[Record]:
+def candidates(where: SelectionScope, words: list[str], query: str) -> list[Record]:
     """Memories that somebody stored or that were learned; what was said in a conversation stays as it was said."""
-    found = similar_memories(scope, words, query)
+    found = similar_memories(where, words, query)
     return [each for each in found if each.state == "active" and (each.key or "").partition(":")[0] not in KINDS]
 
 

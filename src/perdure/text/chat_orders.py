@@ -12,7 +12,7 @@ from typing import Final
 
 from perdure.text.corrections import Correction, read_correction
 from perdure.text.exclusions import exclusion_in
-from perdure.text.orders import CLAUSE, Order, read_order
+from perdure.text.orders import CLAUSE, Order, is_said_as_order, may_go, read_order
 from perdure.text.patterns import pattern
 from perdure.text.words import UNSPACED
 
@@ -98,7 +98,11 @@ def order_said(message: str) -> Order | None:
     if order is None or not order.about or order.negative:
         return None
     # `the kids can go` lets nothing be forgotten.
-    is_imperative = not _GOES_AT_THE_END.search(text) or _ABOUT_WHAT_WAS_SAID.search(text)
+    is_imperative = (
+        UNSPACED.search(text)
+        or is_said_as_order(text)
+        or (may_go(text) and (_ABOUT_WHAT_WAS_SAID.search(text) or not _GOES_AT_THE_END.search(text)))
+    )
     said = text if not order.states or UNSPACED.search(text) else order.rest
     if not is_imperative or (exclusion_in(said) and not UNSPACED.search(text)):
         return None

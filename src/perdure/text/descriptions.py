@@ -63,7 +63,7 @@ _SERVING: Final = frozenset("boss coach doctor landlord manager teacher tenant t
 _TITLES: Final = frozenset(
     "mr mrs ms miss dr prof professor sir uncle aunt herr frau señor señora don doña doctor doctora".split()
 )
-_CALENDAR: Final = frozenset(
+CALENDAR: Final = frozenset(
     """
     monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays
     sundays january february march april may june july august september october november december christmas easter
@@ -261,7 +261,7 @@ def _words(text: str, language: str) -> Iterator[Word]:
             language != "de"
             and not text.isupper()
             and token.written[:1].isupper()
-            and token.lower not in _CALENDAR | _TITLES
+            and token.lower not in CALENDAR | _TITLES
         )
         stems = (token.exact if is_name else token.stem,)
         if stems not in seen:
@@ -310,7 +310,7 @@ def _is_part_of_name(tokens: Sequence[_Token], place: int, words: Sequence[Word]
         between = f"{other.written} {name.written}" if at < place else f"{name.written} {other.written}"
         if between not in text or not other.written[:1].isupper() or other.exact in known or other.stem in known:
             continue
-        if other.lower in STOPWORDS | _TITLES | _CALENDAR | KIN | (_BEFORE_NAMES if at == 0 else frozenset()):
+        if other.lower in STOPWORDS | _TITLES | CALENDAR | KIN | (_BEFORE_NAMES if at == 0 else frozenset()):
             continue
         return True
     return False
@@ -324,7 +324,7 @@ def _are_one_name(first: _Token, second: _Token, text: str) -> bool:
 def names_in(text: str) -> Iterator[str]:
     """Names of people in a text: words with a capital that begin no sentence."""
     for place, token in enumerate(tokens_of(text)):
-        if place and token.written[:1].isupper() and token.lower not in _CALENDAR | _TITLES | _FIRST_PERSON:
+        if place and token.written[:1].isupper() and token.lower not in CALENDAR | _TITLES | _FIRST_PERSON:
             yield token.written
 
 

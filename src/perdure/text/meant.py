@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from perdure.text.corrections import Correction, exchanged, is_changed_by, may_hold_still
-from perdure.text.descriptions import Description, Fit, bearer, is_over, names_in, tokens_of
+from perdure.text.descriptions import CALENDAR, Description, Fit, bearer, is_over, names_in, tokens_of
 from perdure.text.keyword_terms import language_of
 from perdure.text.orders import Order
 from perdure.text.patterns import pattern
@@ -198,6 +198,8 @@ def choose_plainly(order: Order, texts: Sequence[str], similarity: Similarity) -
     asked before these go, so nothing is guessed.
     """
     description = Description(order.about, order.states, language_of(order.sentence or order.about) or "en")
+    if all(word.written in CALENDAR for word in description.words):
+        return ()
     meant = choose(order, texts, similarity)
     places = meant.places or meant.doubtful
     if not is_name_alone(description):
@@ -248,11 +250,12 @@ def choose_corrected(
         more + _HOLDS_STILL * may_hold_still(texts[place], correction)
         for more, place in zip(bonus, possible, strict=True)
     ]
-    scored = [(score + more, place) for score, more, place in zip(scores, bonus, possible, strict=True)]
-    scored.sort(key=lambda each: (-each[0], each[1]))
     is_unspaced = UNSPACED.search(correction.statement) is not None
     floor = _LEAST_CORRECTED_UNSPACED if is_unspaced else least or _LEAST_CORRECTED
-    scored = [each for each in scored if each[0] >= floor]
+    scored = [
+        (score + more, place) for score, more, place in zip(scores, bonus, possible, strict=True) if score >= floor
+    ]
+    scored.sort(key=lambda each: (-each[0], each[1]))
     best = [place for score, place in scored if score > scored[0][0] - _CLEARLY_CORRECTED]
     return Meant(tuple(best)) if len(best) == 1 else Meant((), tuple(best))
 

@@ -47,13 +47,21 @@ _POLITE: Final = (
     r"|peux-tu )?"
 )
 _VERB: Final = (
-    r"(?:forget|delete|remove|erase|drop|discard|wipe|purge|clear|scrap|scratch|strike|un-?learn|let go of|get rid of"
+    r"(?:forget|delete|remove|erase|drop|discard|wipe|purge|scrap|scratch|strike|un-?learn|let go of|get rid of"
     r"|throw (?:away|out)|take out|cross out|do away with"
     r"|vergiss|vergesst|vergessen sie|lösch(?:e|t)?|entfern(?:e|t)?|streich(?:e|t)?|tilg(?:e|t)?"
     r"|olvid(?:a|e|en|ar)|borr(?:a|e|en|ar)|elimin(?:a|e|en|ar)|oubli(?:e|ez|er)|efface[rz]?|supprime[rz]?"
     r"|dimentica|cancella|esquece|esqueça|apaga|vergeet|verwijder)"
 )
 _ORDER: Final = pattern(rf"^\W*{_PLEASE}{_POLITE}{_PLEASE}{_VERB}\b:?(?:\s+(?:about|out|away|off)\b(?=\s))?", _I)
+# In a message an order begins a sentence, or is said politely: `I can relax, forget my troubles` is none.
+_BEGINS: Final = pattern(rf"(?:^|[.!?;:\u2013\u2014-]\s+)\W*{_PLEASE}{_POLITE}{_PLEASE}{_VERB}\b", _I)
+_SAID_POLITELY: Final = pattern(
+    r"\b(?:please|bitte|por favor|(?:can|could|would) you|you (?:can|may|could|should)|ich möchte)\b"
+    rf"[\s,]*{_PLEASE}{_VERB}\b"
+    rf"|\b{_VERB} (?:it|that|this|them|es|das)\b",
+    _I,
+)
 _PRONOUN: Final = pattern(
     r"(?:it|that|this|them|those|these|him|her|all of (?:it|that|this|them)|about it|es|das|sie|ihn|lo|la|los|las|ça)"
     r"(?:\s+(?:all|again|now|please|bitte|from .{1,30}|out|wieder|por favor))*",
@@ -228,6 +236,16 @@ def read_order(text: str) -> Order | None:
         order = _order(_COMMENT.sub("", told[0]), " ".join(each for each in rest if each != told[0]))
         return order._replace(negative=any(form.search(clause) for form in _NOT_TO_STAY))
     return None
+
+
+def is_said_as_order(text: str) -> bool:
+    """Whether a message says it as an order, with the verb of one."""
+    return _BEGINS.search(text) is not None or _SAID_POLITELY.search(text) is not None
+
+
+def may_go(text: str) -> bool:
+    """Whether it is said of something that it may go."""
+    return any(_MAY_GO.search(clause.strip(" .,;:!?")) for clause in CLAUSE.split(text))
 
 
 def _object(clause: str) -> str | None:
