@@ -89,7 +89,7 @@ class Correction(MemoryFields):
     remove_tags: list[str] = []
 
 
-class SaidCorrection(Body):
+class CorrectionSentence(Body):
     """A sentence that says what holds now, or, with a `text`, one that describes the memory which says that from now
     on; and `confirm`, the token of the preview that the first answer holds.
     """

@@ -12,12 +12,12 @@ from perdure.errors import BadRequest, InvalidInput, VersionConflict, shown
 from perdure.http.bodies import (
     MAX_LIMIT,
     Correction,
+    CorrectionSentence,
     DetailQuestion,
     KeyedMemory,
     ListQuestion,
     NewMemory,
     Promotion,
-    SaidCorrection,
     SeveralMemories,
     Usefulness,
 )
@@ -218,7 +218,7 @@ def update(caller: Asking, ref: str, body: Correction, if_match: Match = None) -
 
 
 @MEMORIES.add("POST", "/v1/correct", "write", summary="Correct the memory that a sentence is about", answer=Remembered)
-def correct(caller: Asking, body: SaidCorrection) -> Response:
+def correct(caller: Asking, body: CorrectionSentence) -> Response:
     """What would be corrected is only shown: the answer is a problem with a `preview`, and its `token` as `confirm`
     corrects exactly that.
     """

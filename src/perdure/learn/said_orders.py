@@ -26,7 +26,7 @@ from perdure.lifecycle.write_context import is_by_person
 from perdure.model import SPEAKER, Record
 from perdure.store.port import Reader
 from perdure.text.chat_orders import correction_said, order_said
-from perdure.text.corrections import Correction, corrected
+from perdure.text.corrections import StatedCorrection, corrected
 from perdure.text.meant import choose_plainly, corrects_plainly
 from perdure.text.orders import Order
 from perdure.text.persons import is_user_role
@@ -90,7 +90,7 @@ def _forget(where: SelectionScope, message: Record, order: Order) -> Iterator[st
     yield f"Forgot {numbers}, as message #{message.number} says. Take it back: perdure undo {done.batch}"
 
 
-def _correct(where: SelectionScope, message: Record, correction: Correction) -> Iterator[str]:
+def _correct(where: SelectionScope, message: Record, correction: StatedCorrection) -> Iterator[str]:
     words = query_words(f"{correction.statement} {correction.denied}")
     # What rules learned they correct themselves.
     known = [

@@ -25,7 +25,7 @@ from perdure.lifecycle.update import update
 from perdure.lifecycle.write import check_write
 from perdure.model import Record, Remembered
 from perdure.results import ProposedCorrection
-from perdure.text.corrections import Correction, corrected, read_correction
+from perdure.text.corrections import StatedCorrection, corrected, read_correction
 from perdure.text.descriptions import Description
 from perdure.text.meant import choose, choose_corrected
 from perdure.text.orders import Order, describe
@@ -76,7 +76,7 @@ def propose_correction(where: SelectionScope, sentence: str, text: str | None = 
     return ProposedCorrection(record, said, token)
 
 
-def corrected_record(where: SelectionScope, sentence: str, correction: Correction) -> Record:
+def corrected_record(where: SelectionScope, sentence: str, correction: StatedCorrection) -> Record:
     words = [word.written for word in Description(correction.statement, language=correction.language).words]
     records = candidates(where, [*words, *query_words(correction.statement)], correction.statement)
     meant = choose_corrected(correction, [record.text for record in records], partial(similarity, where.services))

@@ -19,7 +19,7 @@ from perdure.lifecycle.similarity import similarity
 from perdure.model import INDEXED_STATES, STATES, Filter, NearMiss, Record, State, replace_record
 from perdure.store.capacity import EvictionRule
 from perdure.store.paging import records
-from perdure.text.descriptions import Description, bearer, names_in
+from perdure.text.descriptions import Description, names_in, person_of
 from perdure.text.entry import fields_of
 from perdure.text.identifiers import form_of, identifiers_in
 from perdure.text.meant import choose
@@ -181,7 +181,7 @@ def by_description(
         meant = choose(order, texts, partial(similarity, scope.services), exactly=is_timed)
         # Whoever is described may be called by name elsewhere.
         names = sorted({name for place in meant.places for name in names_in(texts[place])})
-        if not bearer(order.about) or not names:
+        if not person_of(order.about) or not names:
             break
     if is_timed and not meant.places:
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from perdure.text.corrections import Correction, read_correction
+from perdure.text.corrections import StatedCorrection, read_correction
 from perdure.text.exclusions import exclusion_in
 from perdure.text.orders import CLAUSE, Order, is_said_as_order, may_go, read_order
 from perdure.text.patterns import pattern
@@ -90,9 +90,9 @@ def order_said(message: str) -> Order | None:
     text = " ".join(message.replace("\u2019", "'").replace("\u2018", "'").split())
     if len(text) > _LONGEST or _SCRATCH.match(text):
         return None
-    if (released := _released(text)) is not None:
+    if (released := released_by(text)) is not None:
         return released
-    if _is_asked(text) or _IDIOM.match(text):
+    if is_asked(text) or _IDIOM.match(text):
         return None
     order = read_order(text)
     if order is None or not order.about or order.negative:
@@ -109,24 +109,24 @@ def order_said(message: str) -> Order | None:
     return order._replace(sentence=text, is_read=True)
 
 
-def correction_said(message: str) -> Correction | None:
+def correction_said(message: str) -> StatedCorrection | None:
     """What a message corrects; None where nothing in it says that it corrects something."""
     text = " ".join(message.replace("\u2019", "'").replace("\u2018", "'").split())
     if len(text) > _LONGEST or text.endswith(("?", "\uff1f")):
         return None
     if found := _SCRATCH.match(text):
-        about = _order_about(found[0])
+        about = about_of_order(found[0])
         correction = read_correction(text[found.end() :])
         return correction._replace(denied=about) if about else correction
     return read_correction(text) if _CORRECTS.search(text) else None
 
 
-def _order_about(said: str) -> str:
+def about_of_order(said: str) -> str:
     order = read_order(said)
     return order.about if order else ""
 
 
-def _released(text: str) -> Order | None:
+def released_by(text: str) -> Order | None:
     if UNSPACED.search(text):
         for form in _RELEASES_UNSPACED:
             if found := form.search(text.strip(" 。！!ねよ")):
@@ -144,7 +144,7 @@ def _released(text: str) -> Order | None:
     return None
 
 
-def _is_asked(text: str) -> bool:
+def is_asked(text: str) -> bool:
     """A question orders nothing, unless it asks politely: `could you forget Bob?`; `will you forget Bob?` asks."""
     if _ASKED_POLITELY.match(text):
         return re.match(r"\W*(?:\w+\W+)?will you\b(?!\W+(?:please|kindly))", text, _I) is not None

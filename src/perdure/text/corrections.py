@@ -27,7 +27,7 @@ class Exchange(NamedTuple):
     new: str
 
 
-class Correction(NamedTuple):
+class StatedCorrection(NamedTuple):
     """`statement` is what was said, without remarks such as `sorry`. `exchanges` are those that it spells out;
     `denied` are the words that it says do not hold.
     """
@@ -129,7 +129,7 @@ _PARTS: Final = pattern(r"\s+and\s+|,\s+|[，、]|(?<=で)[、]|\s+und\s+|\s+y\s
 _CONTRAST: Final = pattern(r"^\W*(?:but|so|and|aber|pero|但是?|が)\W*", _I)
 
 
-def read_correction(text: str) -> Correction:
+def read_correction(text: str) -> StatedCorrection:
     text = " ".join(text.replace("\u2019", "'").replace("\u2018", "'").split())
     clauses = [part.strip(" ,.;:!?。，、") for part in _CLAUSE.split(text)]
     clauses = [clause for clause in clauses if clause and not _REMARK.match(clause)]
@@ -137,38 +137,38 @@ def read_correction(text: str) -> Correction:
     said = [_OPENING.sub("", clause) for clause in clauses]
     said = [clause for clause in said if clause]
     statement = joint.join(said)
-    exchanges = tuple(dict.fromkeys(_exchanges(said, statement)))
+    exchanges = tuple(dict.fromkeys(exchanges_in(said, statement)))
     denied = joint.join([*(each.old for each in exchanges), *(clause for clause in said if _ENDED.search(clause))])
-    return Correction(statement or text, exchanges, denied, language_of(text) or "en")
+    return StatedCorrection(statement or text, exchanges, denied, language_of(text) or "en")
 
 
-def _exchanges(clauses: Sequence[str], statement: str) -> Iterator[Exchange]:
+def exchanges_in(clauses: Sequence[str], statement: str) -> Iterator[Exchange]:
     if UNSPACED.search(statement):
         for form in _UNSPACED_FORMS:
             if found := form.search(statement):
                 old, new = (_UNSPACED_ENDS.sub("", found[name]) for name in ("old", "new"))
-                yield Exchange(old, _same_shape(old, new))
+                yield Exchange(old, piece_of_same_shape(old, new))
                 return
         return
     if found := _MEANT.match(statement):
-        yield from _aligned(found["old"], found["new"])
+        yield from aligned_ends(found["old"], found["new"])
         return
     for text in (statement, *clauses):
         if found := _FROM_TO.search(text):
-            yield Exchange(found["old"], _first_words(found["new"], found["old"]))
+            yield Exchange(found["old"], first_words_of(found["new"], found["old"]))
             return
         if found := _NOT_BEHIND.match(text) or _NOT_BEFORE.search(text):
             yield _by_first_word(found["old"].strip(" ,."), found["new"].strip(" ,."))
             return
 
 
-def _first_words(new: str, old: str) -> str:
+def first_words_of(new: str, old: str) -> str:
     """As many words as the old ones are."""
     ends = [match.end() for match in _WORD.finditer(new)]
     return new[: ends[min(len(_WORD.findall(old)), len(ends)) - 1]] if ends else new
 
 
-def _same_shape(old: str, new: str) -> str:
+def piece_of_same_shape(old: str, new: str) -> str:
     """Of a longer piece of an unspaced script what has the form of the old words."""
     if len(new) <= len(old):
         return new
@@ -196,40 +196,44 @@ def _by_first_word(old: str, new: str) -> Exchange:
     return Exchange(old, new[starts[-min(len(olds), len(starts))] :])
 
 
-def _aligned(old: str, new: str) -> Iterator[Exchange]:
+def aligned_ends(old: str, new: str) -> Iterator[Exchange]:
     """`Gunilla is my aunt`, `my great-aunt`: the end of the one for the end of the other."""
-    yield _by_first_word(old, new) if len(new) >= len(old) else Exchange(_tail(old, new), new)
+    yield _by_first_word(old, new) if len(new) >= len(old) else Exchange(tail_of(old, new), new)
 
 
-def _tail(old: str, new: str) -> str:
+def tail_of(old: str, new: str) -> str:
     first = next(iter(_WORD.finditer(new)))[0].lower()
     places = [match.start() for match in _WORD.finditer(old) if match[0].lower() == first]
     return old[places[-1] :] if places else old
 
 
-def corrected(text: str, correction: Correction) -> str:
+def corrected(text: str, correction: StatedCorrection) -> str:
     """What a text says after a correction of it."""
-    return exchanged(text, correction) or _joined(text, correction)
+    return exchanged(text, correction) or joined_parts(text, correction)
 
 
-def exchanged(text: str, correction: Correction) -> str | None:
+def exchanged(text: str, correction: StatedCorrection) -> str | None:
     """The text with the words exchanged that the correction is about; None where it is not plain which these are."""
     for old, new in correction.exchanges:
         if new and (changed := _replaced(text, old, new)) is not None:
             return changed
-    return _respelled(text, correction) or _other_value(text, correction) or _in_same_frame(text, correction)
+    return (
+        with_other_spelling(text, correction)
+        or with_other_value(text, correction)
+        or with_other_piece(text, correction)
+    )
 
 
 def _replaced(text: str, old: str, new: str) -> str | None:
     """The text with the old words exchanged; also without the article or preposition that both begin with."""
-    for before, after in ((old, new), _without_first(old, new)):
+    for before, after in ((old, new), without_first_word(old, new)):
         form = re.escape(before) if UNSPACED.search(before) else rf"(?<![\w-]){re.escape(before)}(?![\w-])"
         if before and after and (found := re.search(form, text, _I)):
             return f"{text[: found.start()]}{_as_written(found[0], after)}{text[found.end() :]}"
     return None
 
 
-def _without_first(old: str, new: str) -> tuple[str, str]:
+def without_first_word(old: str, new: str) -> tuple[str, str]:
     (first, _, olds), (other, _, news) = old.partition(" "), new.partition(" ")
     return (olds, news) if first.lower() == other.lower() else ("", "")
 
@@ -240,7 +244,7 @@ def _as_written(old: str, new: str) -> str:
     )
 
 
-def _in_same_frame(text: str, correction: Correction) -> str | None:
+def with_other_piece(text: str, correction: StatedCorrection) -> str | None:
     """The text with the one piece exchanged in which a clause that says nearly the same differs from it."""
     is_unspaced = UNSPACED.search(correction.statement) is not None
     for clause in _CLAUSE.split(correction.statement):
@@ -263,7 +267,7 @@ _EQUAL_CHARACTERS: Final = 4
 _EQUAL_WORDS: Final = 3
 
 
-def _respelled(text: str, correction: Correction) -> str | None:
+def with_other_spelling(text: str, correction: StatedCorrection) -> str | None:
     """`My niece's name is spelled Katharyn`: the name that is nearly written so."""
     found = _SPELLED.search(correction.statement)
     names = [match for match in _WORD.finditer(text) if match[0][:1].isupper()] if found else []
@@ -284,7 +288,7 @@ _SPELLED: Final = pattern(
 _NEARLY_SPELLED: Final = 0.7
 
 
-def _other_value(text: str, correction: Correction) -> str | None:
+def with_other_value(text: str, correction: StatedCorrection) -> str | None:
     """The text with its only value of a kind exchanged for the only new one of that kind that was said."""
     for kind in _VALUE.values():
         held = list(kind.finditer(text))
@@ -295,7 +299,7 @@ def _other_value(text: str, correction: Correction) -> str | None:
     return None
 
 
-def _joined(text: str, correction: Correction) -> str:
+def joined_parts(text: str, correction: StatedCorrection) -> str:
     """The parts of the text that were not corrected, and what was said instead."""
     joint = "，" if UNSPACED.search(correction.statement) else ", "
     clauses = [clause for clause in correction.statement.split(joint) if clause]
@@ -312,12 +316,12 @@ def _joined(text: str, correction: Correction) -> str:
     return joint.join([*kept, said]) if len(kept) < len(parts) else said
 
 
-def may_hold_still(text: str, correction: Correction) -> bool:
+def may_hold_still(text: str, correction: StatedCorrection) -> bool:
     """Whether a correction says that the rest stays as it is, and a text says more than one thing."""
     return _STILL.search(correction.statement) is not None and len(_PARTS.split(text)) > 1
 
 
-def is_changed_by(text: str, correction: Correction) -> bool:
+def is_changed_by(text: str, correction: StatedCorrection) -> bool:
     """Whether a correction that spells out what no longer holds can be about a text: the text says so."""
     if not correction.exchanges:
         return True

@@ -99,7 +99,7 @@ _CHINESE_FUNCTION: Final = pattern(
 )
 
 
-class Word(NamedTuple):
+class DescribingWord(NamedTuple):
     """A telling word of a description. `stems`: any of these, in a text, is this word."""
 
     written: str
@@ -117,7 +117,7 @@ class Fit(NamedTuple):
 
     held: float
     weight: float
-    missing: tuple[Word, ...]
+    missing: tuple[DescribingWord, ...]
     left: str
     conflict: str = ""
 
@@ -144,18 +144,18 @@ class Description:
     language: str = "en"
 
     @cached_property
-    def words(self) -> tuple[Word, ...]:
-        return tuple(_words(self.text, self.language))
+    def words(self) -> tuple[DescribingWord, ...]:
+        return tuple(telling_words(self.text, self.language))
 
     @cached_property
-    def names(self) -> tuple[Word, ...]:
+    def names(self) -> tuple[DescribingWord, ...]:
         return tuple(word for word in self.words if word.is_name)
 
     @cached_property
-    def required_names(self) -> tuple[Word, ...]:
+    def required_names(self) -> tuple[DescribingWord, ...]:
         """Those that a text must hold. Of a first name and a surname the surname is enough."""
         following = {
-            second.lower for first, second in pairwise(tokens_of(self.text)) if _are_one_name(first, second, self.text)
+            second.lower for first, second in pairwise(tokens_of(self.text)) if are_one_name(first, second, self.text)
         }
         first = {first.lower for first, second in pairwise(tokens_of(self.text)) if second.lower in following}
         names = {word.written for word in self.names}
@@ -168,7 +168,7 @@ class Description:
     def fit(self, text: str) -> Fit:
         tokens = list(tokens_of(text))
         has_figure = _FIGURE.search(text) is not None
-        held, missing, stems = 0.0, list[Word](), set[str]()
+        held, missing, stems = 0.0, list[DescribingWord](), set[str]()
         for word in self.words:
             share = self._held(word, text, tokens)
             if share:
@@ -183,20 +183,20 @@ class Description:
         conflict = next(self._conflicts(text, tokens), "")
         return Fit(held, sum(word.weight for word in self.words), tuple(missing), left, conflict)
 
-    def _held(self, word: Word, text: str, tokens: Sequence[_Token]) -> float:
+    def _held(self, word: DescribingWord, text: str, tokens: Sequence[_Token]) -> float:
         if word.is_unspaced:
-            return _share_of_pairs(word.written, text)
+            return share_of_pairs(word.written, text)
         if word.is_name:
             return float(any(token.exact in word.stems for token in tokens))
         if any(token.stem in word.stems for token in tokens):
             return 1.0
         if word.written == "used":
             return float(_PAST.search(text) is not None)
-        return _SIMILAR_SHARE if any(_is_inflected(word.written, token.lower) for token in tokens) else 0.0
+        return _SIMILAR_SHARE if any(is_inflected(word.written, token.lower) for token in tokens) else 0.0
 
     def is_of_another(self, text: str) -> bool:
         """Whether a text is about one of the speaker's people, and the description about the speaker or another one."""
-        other = bearer(text)
+        other = person_of(text)
         if (
             not other
             or other in _SERVING
@@ -204,14 +204,14 @@ class Description:
             or other in {each.lower for each in tokens_of(self.text)}
         ):
             return False
-        return is_own(self.text) or bool(bearer(self.text))
+        return is_own(self.text) or bool(person_of(self.text))
 
     def _conflicts(self, text: str, tokens: Sequence[_Token]) -> Iterator[str]:
         """What tells that a text is about something else."""
         own = list(tokens_of(self.text))
         for name in self.names:
             places = [place for place, token in enumerate(tokens) if token.exact in name.stems]
-            if places and all(_is_part_of_name(tokens, place, self.words, text) for place in places):
+            if places and all(is_part_of_name(tokens, place, self.words, text) for place in places):
                 yield f"speaks of another {name.written.capitalize()}"
         theirs, ours = {token.stem for token in tokens}, {token.stem: token.lower for token in own}
         for first, second, _ in opposites(ours, theirs):
@@ -246,7 +246,7 @@ def tokens_of(text: str) -> Iterator[_Token]:
         yield _Token(written, lower, stems[0] if len(stems) == 1 else lower, fold(lower))
 
 
-def _words(text: str, language: str) -> Iterator[Word]:
+def telling_words(text: str, language: str) -> Iterator[DescribingWord]:
     function = STOPWORDS | (FUNCTION_WORDS.get(language, frozenset()) - _TELLING) | _VAGUE
     seen: set[tuple[str, ...]] = set()
     for token in tokens_of(_HAN_OR_KANA.sub(" ", text)):
@@ -267,7 +267,7 @@ def _words(text: str, language: str) -> Iterator[Word]:
         if stems not in seen:
             seen.add(stems)
             weight = _NAME_WEIGHT if is_name else 0.5 if token.lower in _TITLES else 1.0
-            yield Word(token.lower, stems, weight, is_name, is_value=token.lower in _FIGURE_NOUNS)
+            yield DescribingWord(token.lower, stems, weight, is_name, is_value=token.lower in _FIGURE_NOUNS)
     for run in _HAN_OR_KANA.finditer(text):
         # In Japanese the endings of words are in hiragana, and a name may be.
         japanese = _HIRAGANA.search(run[0]) is not None
@@ -276,14 +276,14 @@ def _words(text: str, language: str) -> Iterator[Word]:
             if part and (part,) not in seen:
                 seen.add((part,))
                 is_value = _FIGURE_NOUNS_UNSPACED.search(part) is not None
-                yield Word(part, (part,), float(len(part)), is_unspaced=True, is_value=is_value)
+                yield DescribingWord(part, (part,), float(len(part)), is_unspaced=True, is_value=is_value)
 
 
 # Words of function that tell something in a description.
 _TELLING: Final = frozenset("last next first second alone back together".split())
 
 
-def _share_of_pairs(word: str, text: str) -> float:
+def share_of_pairs(word: str, text: str) -> float:
     """Of the pairs of characters that a word of an unspaced script is made of, those that a text holds."""
     if len(word) == 1 or word in text:
         return float(word in text)
@@ -291,7 +291,7 @@ def _share_of_pairs(word: str, text: str) -> float:
     return sum(pair in text for pair in pairs) / len(pairs)
 
 
-def _is_inflected(one: str, other: str) -> bool:
+def is_inflected(one: str, other: str) -> bool:
     common = 0
     for first, second in zip(one, other, strict=False):
         if first != second:
@@ -300,7 +300,7 @@ def _is_inflected(one: str, other: str) -> bool:
     return common >= _COMMON_LETTERS and max(len(one), len(other)) - common <= _LAST_LETTERS
 
 
-def _is_part_of_name(tokens: Sequence[_Token], place: int, words: Sequence[Word], text: str) -> bool:
+def is_part_of_name(tokens: Sequence[_Token], place: int, words: Sequence[DescribingWord], text: str) -> bool:
     """Whether a name is only a part of another one there: `Victor Hugo` is not Hugo, the Meridian Hotel no project."""
     known = {stem for word in words for stem in word.stems}
     for at in (place - 1, place + 1):
@@ -316,7 +316,7 @@ def _is_part_of_name(tokens: Sequence[_Token], place: int, words: Sequence[Word]
     return False
 
 
-def _are_one_name(first: _Token, second: _Token, text: str) -> bool:
+def are_one_name(first: _Token, second: _Token, text: str) -> bool:
     both = f"{first.written} {second.written}"
     return both in text and first.written[:1].isupper() and second.written[:1].isupper() and first.lower not in _TITLES
 
@@ -355,7 +355,7 @@ _DENIAL: Final = pattern(
 )
 
 
-def bearer(text: str) -> str:
+def person_of(text: str) -> str:
     """Which of the speaker's people a text is about, by what they are to them: `My wife works here` is about `wife`.
     Empty where it is about nobody of them.
     """
@@ -376,7 +376,7 @@ def is_own(text: str) -> bool:
     """Whether a description is about the speaker: `where I work`, `my salary`."""
     if _HAN_OR_KANA.search(text):
         return _KIN_UNSPACED.match(text) is None
-    return any(token.lower in _FIRST_PERSON for token in tokens_of(text)) and not bearer(text)
+    return any(token.lower in _FIRST_PERSON for token in tokens_of(text)) and not person_of(text)
 
 
 _FIRST_WORDS: Final = 4

@@ -7,8 +7,8 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from perdure.text.corrections import Correction, exchanged, is_changed_by, may_hold_still
-from perdure.text.descriptions import CALENDAR, Description, Fit, bearer, is_over, names_in, tokens_of
+from perdure.text.corrections import StatedCorrection, exchanged, is_changed_by, may_hold_still
+from perdure.text.descriptions import CALENDAR, Description, Fit, is_over, names_in, person_of, tokens_of
 from perdure.text.keyword_terms import language_of
 from perdure.text.orders import Order
 from perdure.text.patterns import pattern
@@ -58,9 +58,11 @@ def choose(order: Order, texts: Sequence[str], similarity: Similarity, *, exactl
     if not description.words:
         return Meant()
     fits = [description.fit(text) for text in texts]
-    reasons = {place: _reason(fit) for place, fit in enumerate(fits) if fit.held and (fit.conflict or fit.missing)}
+    reasons = {
+        place: reason_against(fit) for place, fit in enumerate(fits) if fit.held and (fit.conflict or fit.missing)
+    }
     possible = [place for place, fit in enumerate(fits) if not fit.conflict and _holds_names(description, texts[place])]
-    likeness = _likeness(fits, possible, similarity)
+    likeness = likeness_of_rest(fits, possible, similarity)
     helped = Description(order.rest) if order.rest else None
     scored: list[_Candidate] = []
     for place in possible:
@@ -71,7 +73,7 @@ def choose(order: Order, texts: Sequence[str], similarity: Similarity, *, exactl
         scored.append(_Candidate(place, fit, score))
     scored.sort(key=lambda each: (-each.score, each.place))
     scored = [
-        each for each in scored if each.score >= _LEAST and _is_supported(each.fit, likeness[each.place], description)
+        each for each in scored if each.score >= _LEAST and is_supported(each.fit, likeness[each.place], description)
     ]
     if not scored:
         return Meant(reasons=reasons)
@@ -82,7 +84,7 @@ def choose(order: Order, texts: Sequence[str], similarity: Similarity, *, exactl
         chosen = scored
     elif order.everything and whole and (noun := _noun_behind_name(description)):
         # `the Meridian project`, which one text calls so, is Meridian elsewhere, but not the Meridian Hotel.
-        chosen = [each for each in scored if each in whole or not _is_followed(description, noun, texts[each.place])]
+        chosen = [each for each in scored if each in whole or not is_followed(description, noun, texts[each.place])]
     elif order.everything:
         partly = [each for each in scored if each not in whole]
         most = max((likeness[each.place] for each in partly), default=0.0)
@@ -94,16 +96,16 @@ def choose(order: Order, texts: Sequence[str], similarity: Similarity, *, exactl
     elif len(whole) > 1 and len(description.words) > 1:
         chosen = whole
     else:
-        best = _nearest(order, scored, texts, similarity)
+        best = nearest_of(order, scored, texts, similarity)
         if len(best) > 1:
             return Meant((), tuple(each.place for each in best), reasons)
         chosen = best
     places = [each.place for each in chosen]
-    places += [place for place in _also(order, description, places, texts) if place not in places]
+    places += [place for place in also_meant(order, description, places, texts) if place not in places]
     return Meant(tuple(places), (), {place: why for place, why in reasons.items() if place not in places})
 
 
-def _nearest(
+def nearest_of(
     order: Order, scored: Sequence[_Candidate], texts: Sequence[str], similarity: Similarity
 ) -> list[_Candidate]:
     """The one that fits best; several where none fits clearly better than the next one."""
@@ -133,7 +135,7 @@ def _noun_behind_name(description: Description) -> str:
     return others[0] if len(others) == 1 and is_behind and "'s" not in description.text else ""
 
 
-def _is_followed(description: Description, noun: str, text: str) -> bool:
+def is_followed(description: Description, noun: str, text: str) -> bool:
     """Whether the name stands before another noun there."""
     names = {name.written for name in description.names}
     behind = {second.lower for first, second in pairwise(tokens_of(text)) if first.lower in names}
@@ -146,14 +148,14 @@ def _holds_names(description: Description, text: str) -> bool:
     return all(not held.isdisjoint(name.stems) for name in description.required_names)
 
 
-def _likeness(fits: Sequence[Fit], possible: Sequence[int], similarity: Similarity) -> dict[int, float]:
+def likeness_of_rest(fits: Sequence[Fit], possible: Sequence[int], similarity: Similarity) -> dict[int, float]:
     pairs = {place: (" ".join(word.written for word in fits[place].missing), fits[place].left) for place in possible}
     asked = {place: pair for place, pair in pairs.items() if all(pair)}
     found = dict(zip(asked, similarity(list(asked.values())), strict=True)) if asked else {}
     return {place: max(found.get(place, 0.0), 0.0) for place in possible}
 
 
-def _is_supported(fit: Fit, likeness: float, description: Description) -> bool:
+def is_supported(fit: Fit, likeness: float, description: Description) -> bool:
     """Whether what a text does not hold is made up for: by the likeness of the rest, by a figure, or by a name that
     says enough alone.
     """
@@ -168,15 +170,15 @@ def _is_supported(fit: Fit, likeness: float, description: Description) -> bool:
     )
 
 
-def _reason(fit: Fit) -> str:
+def reason_against(fit: Fit) -> str:
     missing = " and ".join(f"'{word.written}'" for word in fit.missing)
     return f"does not hold {missing}" if missing else fit.conflict
 
 
-def _also(order: Order, description: Description, places: Sequence[int], texts: Sequence[str]) -> list[int]:
+def also_meant(order: Order, description: Description, places: Sequence[int], texts: Sequence[str]) -> list[int]:
     """What else is about the same: of a person who is described, all that names them; and what goes on about them."""
     found: list[int] = []
-    if bearer(description.text) and len(description.words) <= _FEW_WORDS and not description.names:
+    if person_of(description.text) and len(description.words) <= _FEW_WORDS and not description.names:
         for place in places:
             for name in names_in(texts[place]):
                 named = Description(name)
@@ -213,7 +215,7 @@ def choose_plainly(order: Order, texts: Sequence[str], similarity: Similarity) -
     return tuple(best) if len(best) == 1 and max(shares) else ()
 
 
-def corrects_plainly(correction: Correction, texts: Sequence[str], similarity: Similarity) -> int | None:
+def corrects_plainly(correction: StatedCorrection, texts: Sequence[str], similarity: Similarity) -> int | None:
     """The one text that a correction is about, if words of it are exchanged or denied by what was said."""
     meant = choose_corrected(correction, texts, similarity, least=_PLAIN_CORRECTED)
     if len(meant.places) != 1:
@@ -229,7 +231,7 @@ _PLAIN_CORRECTED: Final = 0.4
 
 
 def choose_corrected(
-    correction: Correction, texts: Sequence[str], similarity: Similarity, *, least: float | None = None
+    correction: StatedCorrection, texts: Sequence[str], similarity: Similarity, *, least: float | None = None
 ) -> Meant:
     """Which text a correction is about: that shares most words with it, and is nearest by its meaning."""
     said = Description(correction.statement, language=correction.language)

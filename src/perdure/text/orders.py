@@ -217,10 +217,10 @@ def describe(sentence: str) -> Order:
 def read_order(text: str) -> Order | None:
     """The order to forget something in a text, if there plainly is one."""
     if _UNSPACED.search(text):
-        return _unspaced(text)
+        return unspaced_order(text)
     clauses = [clause for part in CLAUSE.split(text) if (clause := part.strip(" .,;:!?\"'"))]
     for place, clause in enumerate(clauses):
-        found = _object(clause)
+        found = object_of(clause)
         if found is None:
             continue
         rest = [*clauses[:place], *clauses[place + 1 :]]
@@ -248,7 +248,7 @@ def may_go(text: str) -> bool:
     return any(_MAY_GO.search(clause.strip(" .,;:!?")) for clause in CLAUSE.split(text))
 
 
-def _object(clause: str) -> str | None:
+def object_of(clause: str) -> str | None:
     """What a clause orders to be forgotten; None where it orders nothing."""
     for form in (*_NOT_TO_STAY, _MAY_GO):
         if found := form.search(clause):
@@ -298,7 +298,7 @@ def _is_plural(about: str) -> bool:
     return _PLURAL_HEAD.match(about) is not None
 
 
-def _unspaced(text: str) -> Order | None:
+def unspaced_order(text: str) -> Order | None:
     text = text.strip(_MARKS)
     if found := _JA.match(text):
         if _JA_NOT.search(text):
