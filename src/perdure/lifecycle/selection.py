@@ -242,7 +242,9 @@ def near_misses(scope: SelectionScope, selection: Selection, without: Iterable[R
         records = reader.fetch(ordered[:_NEAR_MISSES])
     by_number = {record.number: record for record in records}
     found = [by_number[number] for number in ordered if number in by_number]
-    reasons = [selection.reasons.get(record.number) or instruction.why_not(record) for record in found]
+    # What holds all the words is left out for another reason.
+    told = {record.number: selection.reasons.get(record.number) for record in found if instruction.held_by(record)}
+    reasons = [told.get(record.number) or instruction.why_not(record) for record in found]
     return list(map(NearMiss, found, reasons)), len(ordered) - len(found)
 
 
