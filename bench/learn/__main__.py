@@ -9,7 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.corpus import ORIGIN, DataMissing, load
-from bench.learn import chats, corrections, cost, duplicates, episodes, merging, noted, recall, statements
+from bench.learn import (
+    chats,
+    corrections,
+    cost,
+    duplicates,
+    episodes,
+    forgetting,
+    merging,
+    noted,
+    recall,
+    statements,
+)
 from bench.ours import local_embedder
 from bench.recall.data import locomo
 from bench.recall.vectors import Remembering
@@ -27,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chats.report(local_embedder())
     noted.report()
     duplicates.report_own()
+    forgetting.report(local_embedder())
     if options.sts or options.sick:
         embedder = Remembering(local_embedder(), options.cache)
         reached = duplicates.report(duplicates.load(options.sts, options.sick), embedder) and reached

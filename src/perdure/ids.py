@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import unicodedata
+from contextlib import suppress
 from hashlib import sha256
 from typing import Final, NewType, TypeGuard
 
@@ -37,6 +38,8 @@ _MAX_IDENTIFIER: Final = 256
 _KEY = pattern(r"[A-Za-z][A-Za-z0-9_.-]{0,63}:[^\s:\x00-\x1f][^\x00-\x1f]{0,255}")
 _HASH = pattern(r"[0-9a-f]{16}")
 UUID = pattern(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+# Two words, or one of a script without spaces.
+_WORDS = pattern(r"\S\s+\S|[\u3041-\u30ff\u3400-\u9fff]")
 _NUMBER = pattern(r"#?([0-9]{1,10})")
 MAX_NUMBER: Final = 2**32 - 1
 
@@ -95,6 +98,16 @@ class Reference:
     id: MemoryId | None = None
     hash: ContentHash | None = None
     key: str | None = None
+
+
+def is_sentence(ref: object) -> TypeGuard[str]:
+    """Whether it says in words which memory is meant, and is no reference."""
+    if not isinstance(ref, str) or not _WORDS.search(ref.strip()):
+        return False
+    with suppress(InvalidReference):
+        parse_reference(ref)
+        return False
+    return True
 
 
 def parse_reference(ref: int | str) -> Reference:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, Unpack, cas
 
 from perdure import lifecycle, model, recall, validation
 from perdure.errors import UnknownChoice, shown
+from perdure.ids import is_sentence
 from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.memory_learning import LearningMemory
 from perdure.open_memory import is_remote
@@ -70,10 +71,8 @@ class Memory(LearningMemory):
         **fields: Unpack[KeyedFields],
     ) -> model.Remembered:
         """Store a memory under its key (`type:identifier`): version 1, or a new version of the memory with that key,
-        also when the text is the same, and also when the memory was forgotten.
-
-        With `expected_version` it is stored only if the memory has that version now; 0 means that no memory with this
-        key may be active.
+        also when the text is the same, and also when the memory was forgotten. With `expected_version` it is stored
+        only if the memory has that version now; 0 means that no memory with this key may be active.
         """
         request, notes = lifecycle.write.check_request(
             self._services, text, {**fields, "key": key}, idempotency_key, expected_version, force_new_version=True
@@ -88,18 +87,19 @@ class Memory(LearningMemory):
         add_tags: Iterable[str] = (),
         remove_tags: Iterable[str] = (),
         expected_version: int | None = None,
+        confirm: bool | str = False,
         **fields: Unpack[Fields],
     ) -> model.Remembered:
-        """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, anything else
-        makes a revision of the same version. `metadata` changes the entries it names; an empty one removes them all.
-        Where a memory comes from stays as it is: its conversation, spec folder, file, anchor, project, session, channel
-        and speaker. With `expected_version` it is corrected only if it has that version now.
+        """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, all else a
+        revision of the same one. `metadata` changes the entries it names, an empty one removes them; where it comes
+        from stays. With `expected_version` it must have that version now. For `ref` may stand a sentence that says what
+        holds now, or beside a text a description: that needs `confirm`, True or the token of what was shown.
         """
+        tags = (tuple(add_tags), tuple(remove_tags))
+        if not (fields or any(tags) or expected_version) and is_sentence(ref):
+            return self._written(lifecycle.correction.correct(self._services, self._namespace, ref, text, confirm))
         checked, notes = lifecycle.write.check_write(self._services, text, fields, partial=True)
-        added, removed = (
-            validation.check_filters({"tags": add_tags}).tags,
-            validation.check_filters({"tags": remove_tags}).tags,
-        )
+        added, removed = (validation.check_filters({"tags": given}).tags for given in tags)
         version = validation.optional(validation.check_version, expected_version, "expected_version")
         done = lifecycle.update.update(self._services, self._find(ref), checked, added, removed, version)
         return self._written(done, notes)
@@ -144,9 +144,9 @@ class Memory(LearningMemory):
         """Forget memories: they leave every list and every search at once, and `restore` or `undo` brings them back.
 
         `what` is a reference, several of them, `oldest`, `least important`, `before:2026-03-14`, or a sentence such as
-        "everything about the Osaka flat". Filters narrow it, or say alone what goes; `keep` names what stays, which a
-        sentence cannot say. Whatever a sentence finds, and more than one memory that a time or a filter finds, needs
-        `confirm=True` or the token of a preview: `NeedsConfirmation.preview`, or what `dry_run` answers.
+        "everything about the Osaka flat". Filters narrow it, or say alone what goes; `keep` names what stays. Whatever
+        a sentence finds, and more than one memory that a time or a filter finds, needs `confirm=True` or the token of a
+        preview: `NeedsConfirmation.preview`, or what `dry_run` answers.
         """
         if mode == "hard":
             return self.erase(what, keep=keep, confirm=confirm, dry_run=dry_run, **filters)

@@ -104,6 +104,17 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True)
+class ProposedCorrection:
+    """What `update` would do about a sentence: `record` is the memory that it is about, as it is now, and `text` what
+    it would say. `token` confirms exactly that.
+    """
+
+    record: Record
+    text: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
 class Skipped:
     """A memory that could not be brought back, and why."""
 

@@ -26,6 +26,15 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
         })  # fmt: skip
 
 
+def test_a_sentence_corrects_a_memory_of_a_server_after_a_yes(remote: User):
+    here = ("--namespace", "choir")
+    remote.done("remember", "The choir sings on Thursday at 7", *here)
+    sentence = "The choir sings at 8, not at 7"
+    token = remote("update", sentence, *here).err.split("--confirm ")[1].split()[0]
+    assert remote.done("update", sentence, "--confirm", token, *here).out.startswith("Updated #1, now version 2")
+    assert remote.done("show", "1", "--json", *here).json["text"] == "The choir sings on Thursday at 8"
+
+
 def test_commands_work_on_a_server_as_on_a_file(remote: User, tmp_path: Path):
     said = remote.done("remember", "Alice prefers dark mode", "--tag", "ui")
     assert (said.out.startswith("Remembered #1"), said.err) == (True, "")

@@ -89,6 +89,17 @@ class Correction(MemoryFields):
     remove_tags: list[str] = []
 
 
+class CorrectionSentence(Body):
+    """A sentence that says what holds now, or, with a `text`, one that describes the memory which says that from now
+    on; and `confirm`, the token of the preview that the first answer holds.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"sentence": "The choir sings at 8, not at 7"}]})
+    sentence: str
+    text: str | None = None
+    confirm: bool | str = False
+
+
 class FilterFields(Body):
     """What memories are narrowed by. Times may be words: `last week`, `3d`."""
 

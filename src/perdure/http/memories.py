@@ -8,10 +8,11 @@ from typing import Annotated, Any, Final
 from fastapi import Header, Query
 from starlette.responses import Response
 
-from perdure.errors import BadRequest, VersionConflict
+from perdure.errors import BadRequest, InvalidInput, VersionConflict, shown
 from perdure.http.bodies import (
     MAX_LIMIT,
     Correction,
+    CorrectionSentence,
     DetailQuestion,
     KeyedMemory,
     ListQuestion,
@@ -21,6 +22,7 @@ from perdure.http.bodies import (
     Usefulness,
 )
 from perdure.http.routing import Asking, Routes, header_text, json_response, version_tag
+from perdure.ids import is_sentence
 from perdure.jsonable import list_document, past_document
 from perdure.model import Constitution, Detail, Diff, Forgotten, Record, Remembered, Revision, Version
 from perdure.model import Page as PageOfMemories
@@ -213,6 +215,19 @@ def update(caller: Asking, ref: str, body: Correction, if_match: Match = None) -
     """Other words make a new version, anything else a revision of the same one."""
     fields: Any = body.given()
     return _written(caller.memory.update(ref, expected_version=_expected(if_match), **fields))
+
+
+@MEMORIES.add("POST", "/v1/correct", "write", summary="Correct the memory that a sentence is about", answer=Remembered)
+def correct(caller: Asking, body: CorrectionSentence) -> Response:
+    """What would be corrected is only shown: the answer is a problem with a `preview`, and its `token` as `confirm`
+    corrects exactly that.
+    """
+    if not is_sentence(body.sentence):
+        raise InvalidInput(
+            f"{shown(body.sentence)} is no sentence.",
+            remedy="Say what holds now in a few words, or PATCH the memory by its reference; nothing was changed.",
+        )
+    return _written(caller.memory.update(body.sentence, text=body.text, confirm=body.confirm))
 
 
 @MEMORIES.add(

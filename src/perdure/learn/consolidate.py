@@ -28,6 +28,7 @@ from perdure.learn.model_engine import MOST_EPISODES, PREVIEW, PURPOSE, ModelEng
 from perdure.learn.results import Consolidation, total
 from perdure.learn.rules_engine import RulesEngine
 from perdure.learn.run import FactsRead, apply_actions, full_note, has_room, read_task
+from perdure.learn.said_orders import carry_out_orders
 from perdure.learn.task import ConsolidationTask, Engine
 from perdure.lifecycle.parked import Retries
 from perdure.llm.port import Parked
@@ -134,6 +135,8 @@ class Consolidator:
             if not has_room(services, reader):
                 self.notes.append(full_note(task))
                 return
+        if not self.dry_run:
+            self.notes += carry_out_orders(services, task)
         try:
             done = run_task(services, task, self.engine, batch, dry_run=self.dry_run, read_before=self.facts)
             self.done.append(done)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         capacity,
         checkpoint,
         constitution,
+        correction,
         egress,
         erase,
         feedback,
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "backup", "capacity", "checkpoint", "constitution", "egress", "erase", "feedback", "forget", "import_export",
-    "lookup", "parked", "provider_check", "secret_sweep", "selection", "summary", "undo", "update", "vectors",
-    "versions", "write",
+    "backup", "capacity", "checkpoint", "constitution", "correction", "egress", "erase", "feedback", "forget",
+    "import_export", "lookup", "parked", "provider_check", "secret_sweep", "selection", "summary", "undo", "update",
+    "vectors", "versions", "write",
 ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
@@ -14,11 +14,11 @@ from perdure.errors import Conflict, InvalidInput, NeedsConfirmation, NotAllowed
 from perdure.lifecycle.selection import Selection, SelectionScope, near_misses, select
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged
-from perdure.model import INDEXED_STATES, Filter, Forgotten, Record, replace_record
+from perdure.model import INDEXED_STATES, NOTHING, Filter, Forgotten, Json, Record, replace_record
 from perdure.text.entry import entry_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from perdure.store.port import Reader
 
@@ -32,13 +32,14 @@ _LISTED: Final = 10
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
     """Which memories to forget or to erase, and which of them to `keep`. `confirm` is True or the token of a preview;
-    `dry_run` only previews.
+    `dry_run` only previews. `provenance` is written into the log with it.
     """
 
     what: object
     keep: object = None
     confirm: object = False
     dry_run: bool = False
+    provenance: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
 
 
 def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
@@ -67,7 +68,7 @@ def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
         single = selection.kind != "sentence" and len(records) == 1
         if not is_confirmed(scope, preview, request, certain=selection.kind == "reference" or single):
             return suggest(scope, with_remaining(scope, preview), selection)
-        done = retry_when_full(partial(_apply, scope, preview))
+        done = retry_when_full(partial(_apply, scope, preview, request.provenance))
         if done is not None:
             return done
     raise others_keep_changing()
@@ -149,11 +150,14 @@ def others_keep_changing() -> Conflict:
     return Conflict("Others keep changing these memories.", remedy="Try again; nothing was changed.")
 
 
-def _apply(scope: SelectionScope, preview: Forgotten) -> Forgotten | None:
+def _apply(scope: SelectionScope, preview: Forgotten, provenance: Mapping[str, Json]) -> Forgotten | None:
     """None when one of the memories is not as it was selected; then nothing was changed."""
     services = scope.services
     batch = services.context.batch()
-    plans = [Plan(record, replace_record(record, state="deleted"), "forget", "updated") for record in preview.records]
+    plans = [
+        Plan(record, replace_record(record, state="deleted"), "forget", "updated", provenance=provenance)
+        for record in preview.records
+    ]
     prepared = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan in plans]
     with services.store.write(scope.namespace, frees_space=True) as writer:
         if not all(is_unchanged(writer, record) for record in preview.records):
@@ -189,11 +193,21 @@ def numbers_in_words(numbers: Sequence[int]) -> str:
     return ", ".join(f"#{number}" for number in numbers[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
+def several_fit(selection: Selection) -> str:
+    count = len(selection.doubtful)
+    return (
+        f"{count} memories fit it equally well, so nothing was changed. Say more about the one that you mean, name it "
+        "by its number, or say `everything about …` for all of them."
+    )
+
+
 def suggest(scope: SelectionScope, answer: Forgotten, selection: Selection) -> Forgotten:
     """When no memory holds all the words of a sentence, recall may find what was meant; it is named and left alone."""
     wanted = selection.instruction.wanted if selection.instruction else None
     if answer.records:
         return answer
+    if selection.doubtful:
+        return replace(answer, suggested=selection.doubtful, notes=(several_fit(selection),))
     services, filter = scope.services, scope.filter or Filter(states=())
     suggested = {record.number: record for record in answer.suggested}
     if wanted:

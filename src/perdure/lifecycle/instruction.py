@@ -17,7 +17,9 @@ from perdure.clock import format_local, parse_time
 from perdure.errors import InvalidInput, InvalidReference, shown
 from perdure.ids import Reference, parse_reference
 from perdure.model import Record
+from perdure.text.descriptions import without_denials
 from perdure.text.exclusions import exclusion_in, question_in
+from perdure.text.orders import Order, describe
 from perdure.text.phrases import has_phrases, spellings, split_phrases
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.time_expressions import find_time_ranges, without_mentions
@@ -31,7 +33,8 @@ class Instruction:
     """One parsed instruction. `scope` means all memories of a time or of the filters that the caller gives.
 
     `wanted`: a match holds every one of these words, and each of the `phrases`, given in its spellings, as it stands.
-    `since`, `until`: a match was created in [since, until).
+    `since`, `until`: a match was created in [since, until). `order` is what a sentence is about, as far as it can be
+    read; `denial` are words in what it says that would say in another place that something is to stay.
     """
 
     kind: Kind
@@ -40,6 +43,8 @@ class Instruction:
     phrases: tuple[tuple[str, ...], ...] = ()
     since: datetime | None = None
     until: datetime | None = None
+    order: Order | None = None
+    denial: str = ""
     understood: str
 
     def covers(self, moment: datetime) -> bool:
@@ -156,30 +161,31 @@ def _everything(text: str, *, scoped: bool) -> Instruction:
 
 def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
     quoted = split_phrases(text)
-    if said := exclusion_in(quoted.unquoted):
-        raise InvalidInput(
-            f"The instruction says {shown(said)}. Its words are only searched for, so it could remove what is to stay.",
-            remedy="Say only what is to go, or name it by number or key. Put a text that holds such a word in double "
-            'quotes, as in "not before nine". Nothing was changed.',
-        )
-    if said := question_in(quoted.unquoted):
+    order = None if quoted.phrases else describe(quoted.unquoted)
+    denial = exclusion_in(quoted.unquoted) or ""
+    if denial and (order is None or not _only_states(order)):
+        raise says_what_stays(denial)
+    if said := question_in(quoted.unquoted) if not denial else None:
         raise InvalidInput(
             f"The instruction says {shown(said)}. It asks, wishes or tells, and does not say what is to go.",
             remedy="Say only what is to go, as in `everything about tea`, or name it by number or key. Put a text that "
             "holds such words in double quotes. Nothing was changed.",
         )
     # Nothing was stored in times to come: there, `the trip next week` is what a memory speaks of.
-    ranges = tuple(each for each in find_time_ranges(quoted.unquoted, now) if each.since is None or each.since <= now)
+    # Nor is what a memory says the time at which it was stored: `forget that I drink no coffee after four`.
+    states = order is not None and order.states and order.is_read
+    found = () if states else find_time_ranges(quoted.unquoted, now)
+    ranges = tuple(each for each in found if each.since is None or each.since <= now)
     rest = without_mentions(quoted.unquoted, ranges)
     subject = _SUBJECT.search(rest)
     # Behind `about`, a word of time is a word like any other.
-    if len(ranges) > 1 or _UNREAD_TIME.search(rest) or (_TIME_WORD.search(rest) and not subject):
+    if not states and (len(ranges) > 1 or _UNREAD_TIME.search(rest) or (_TIME_WORD.search(rest) and not subject)):
         raise InvalidInput(
             "The instruction names a time that cannot be read, or several times.",
             remedy="Name one time, as in `before 2026-03-14`, `yesterday` or `last week`, or say `everything about …`. "
             "Nothing was changed.",
         )
-    wanted = subject_words(rest)
+    wanted = subject_words(order.about if order and order.is_read and not ranges else rest)
     if wanted and _OR.search(wanted.text):
         raise InvalidInput(
             "The instruction says 'or', and a memory to forget holds all of the words that are named.",
@@ -208,8 +214,27 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
         phrases=tuple(map(spellings, quoted.phrases)),
         since=ranges[0].since if ranges else None,
         until=ranges[0].until if ranges else None,
+        order=order,
+        denial=denial,
         understood=understood,
     )
+
+
+def says_what_stays(said: str) -> InvalidInput:
+    return InvalidInput(
+        f"The instruction says {shown(said)}. Its words are only searched for, so it could remove what is to stay.",
+        remedy="Say only what is to go, or name it by number or key. Put a text that holds such a word in double "
+        'quotes, as in "not before nine". Nothing was changed.',
+    )
+
+
+def _only_states(order: Order) -> bool:
+    """Whether what sounds as if something were to stay is only how it is said, or what a memory says: `don't keep my
+    notes about tea`, `forget that I have no car`.
+    """
+    if order.negative:
+        return exclusion_in(without_denials(f"{order.about}. {order.rest}")) is None
+    return order.is_read and order.states and exclusion_in(without_denials(order.sentence)) is None
 
 
 def subject_words(sentence: str) -> WantedWords | None:

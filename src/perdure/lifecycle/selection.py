@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from perdure.clock import format_time
 from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import Reference
-from perdure.lifecycle.instruction import Instruction, Kind, parse, reference_of
+from perdure.lifecycle.instruction import Instruction, Kind, parse, reference_of, says_what_stays
 from perdure.lifecycle.lookup import find
+from perdure.lifecycle.similarity import similarity
 from perdure.model import INDEXED_STATES, STATES, Filter, NearMiss, Record, State, replace_record
 from perdure.store.capacity import EvictionRule
 from perdure.store.paging import records
+from perdure.text.descriptions import Description, names_in, person_of
+from perdure.text.entry import fields_of
+from perdure.text.identifiers import form_of, identifiers_in
+from perdure.text.meant import choose
 from perdure.text.words import MAX_QUERY_WORDS
 from perdure.validation import check_filters
 from perdure.visibility import where_in_words
@@ -29,6 +35,9 @@ MAX_SELECTED: Final = 10_000
 _ALL: Final = 1_000_000
 _LISTED: Final = 20
 _NEAR_MISSES: Final = 5
+# A word that more memories hold describes none of them; and so many that recall finds are looked at.
+_MOST_WITH_WORD: Final = 1000
+_MOST_SIMILAR: Final = 50
 # A person may forget by `oldest` what eviction must leave alone.
 _NOTHING_PROTECTED: Final = EvictionRule(low=0, high=2, protected_tiers=())
 _NO_STATES: Final[tuple[State, ...]] = ()
@@ -49,13 +58,16 @@ class SelectionScope:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The memories that were found, by number, and the instruction that found them; None if it was references.
-    `kept` are the numbers of those that stay in any case.
+    `kept` are the numbers of those that stay in any case. `doubtful` fit equally well, so that none of them is meant
+    plainly; `reasons` say why memories that a sentence names in part are not meant, by number.
     """
 
     records: tuple[Record, ...]
     understood: str
     instruction: Instruction | None = None
     kept: frozenset[int] = frozenset()
+    doubtful: tuple[Record, ...] = ()
+    reasons: Mapping[int, str] = field(default_factory=dict[int, str])
 
     @property
     def kind(self) -> Kind:
@@ -134,7 +146,79 @@ def _by_instruction(
     matches = list(islice(_matches(scope, instruction), MAX_SELECTED + 1))
     if len(matches) > MAX_SELECTED:
         raise _too_many()
+    if instruction.order is not None:
+        selection = by_description(scope, instruction, matches, understood, kept)
+        if selection is not None:
+            return selection
     return Selection(tuple(sorted(matches, key=lambda record: record.number)), understood, instruction)
+
+
+def by_description(
+    scope: SelectionScope, instruction: Instruction, matches: Sequence[Record], understood: str, kept: Selection | None
+) -> Selection | None:
+    """The memories that a sentence means, of those that hold all its words, that hold some, and that recall finds. None
+    where its words are looked for to the letter.
+    """
+    order, wanted = instruction.order, instruction.wanted
+    if order is None or wanted is None:
+        return None
+    if found := identifiers_in(order.about):
+        forms = [form_of(each) for each in found]
+        every = _matches(scope, replace(instruction, wanted=None, since=None, until=None))
+        held = [record for record in every if any(form.search(text_of(record)) for form in forms)]
+        return Selection(tuple(held), f"every memory that holds {' or '.join(map(repr, found))}", instruction)
+    if not wanted.known_to_index or not Description(order.about).words:
+        return None
+    candidates = {record.number: record for record in matches}
+    kept_numbers = {record.number for record in kept.records} if kept else set[int]()
+    is_timed = instruction.since is not None or instruction.until is not None
+    names: Sequence[str] = wanted.words
+    for query in (order.about, ""):
+        found = similar_memories(scope, names, query)
+        candidates |= {record.number: record for record in found if record.number not in kept_numbers}
+        ordered = [candidates[number] for number in sorted(candidates)]
+        texts = [text_of(record) for record in ordered]
+        meant = choose(order, texts, partial(similarity, scope.services), exactly=is_timed)
+        # Whoever is described may be called by name elsewhere.
+        names = sorted({name for place in meant.places for name in names_in(texts[place])})
+        if not person_of(order.about) or not names:
+            break
+    if is_timed and not meant.places:
+        return None
+    chosen = tuple(sorted((ordered[place] for place in meant.places), key=lambda record: record.number))
+    if instruction.denial and order.states and not chosen:
+        raise says_what_stays(instruction.denial)
+    exact = {record.number for record in matches}
+    if any(record.number not in exact for record in chosen):
+        words = " and ".join(f"'{word}'" for word in wanted.written)
+        understood = f"what fits {words} best, in whatever words"
+    doubtful = tuple(ordered[place] for place in meant.doubtful)
+    reasons = {ordered[place].number: why for place, why in meant.reasons.items()}
+    return Selection(chosen, understood, instruction, doubtful=doubtful, reasons=reasons)
+
+
+def similar_memories(scope: SelectionScope, words: Sequence[str], query: str) -> list[Record]:
+    """Memories that hold one of the words of a description, and those that recall finds by a query."""
+    filter = scope.filter or Filter()
+    states = filter.states if scope.filter and filter.states != _NO_STATES else INDEXED_STATES
+    filter = replace(filter, states=states)
+    numbers: set[int] = set()
+    with scope.services.store.read(scope.namespace) as reader:
+        for word in words[:MAX_QUERY_WORDS]:
+            found = reader.numbers_with_all((word,)).numbers
+            numbers.update(found if len(found) <= _MOST_WITH_WORD else ())
+    if query and set(states) & set(INDEXED_STATES):
+        hits = scope.services.search(query, scope.namespace, filter, limit=_MOST_SIMILAR)
+        numbers.update(hit.record.number for hit in hits)
+    if not numbers:
+        return []
+    return list(records(scope.services.store, scope.namespace, replace(filter, numbers=tuple(sorted(numbers)))))
+
+
+def text_of(record: Record) -> str:
+    """What a memory says, and behind it all else that is searched."""
+    title, text, *others = fields_of(record)
+    return "\n".join(filter(None, (text, title, *others)))
 
 
 def near_misses(scope: SelectionScope, selection: Selection, without: Iterable[Record]) -> tuple[list[NearMiss], int]:
@@ -158,7 +242,10 @@ def near_misses(scope: SelectionScope, selection: Selection, without: Iterable[R
         records = reader.fetch(ordered[:_NEAR_MISSES])
     by_number = {record.number: record for record in records}
     found = [by_number[number] for number in ordered if number in by_number]
-    return [NearMiss(record, instruction.why_not(record)) for record in found], len(ordered) - len(found)
+    # What holds all the words is left out for another reason.
+    told = {record.number: selection.reasons.get(record.number) for record in found if instruction.held_by(record)}
+    reasons = [told.get(record.number) or instruction.why_not(record) for record in found]
+    return list(map(NearMiss, found, reasons)), len(ordered) - len(found)
 
 
 def matching_earlier_versions(scope: SelectionScope, selection: Selection) -> Iterator[Record]:

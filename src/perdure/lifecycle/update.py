@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -25,7 +25,7 @@ from perdure.lifecycle.write import (
     require_present,
     require_unique,
 )
-from perdure.model import ORIGIN_FIELDS, SPEAKER, Record, Remembered, State, replace_record
+from perdure.model import NOTHING, ORIGIN_FIELDS, SPEAKER, Json, Record, Remembered, State, replace_record
 from perdure.validation import RecordFields, changes_content, check_fields, check_validity
 from perdure.visibility import has_expired
 
@@ -42,6 +42,7 @@ def update(
     add_tags: Sequence[str] = (),
     remove_tags: Sequence[str] = (),
     expected_version: int | None = None,
+    provenance: Mapping[str, Json] = NOTHING,
 ) -> Remembered:
     """Other words make a new version; anything else is a revision of the same version. Tags are added and removed, and
     entries of `metadata` changed, on the record as it is when it is written.
@@ -76,7 +77,7 @@ def update(
         if not changes_content(changes):
             return Plan(current, changed, "annotate", "annotated", notes)
         changed = replace_record(changed, version=current.version + 1, updated_at=at)
-        planned = Plan(current, changed, "update", "updated", notes)
+        planned = Plan(current, changed, "update", "updated", notes, provenance=provenance)
         return add_keywords(planned) if add_keywords else planned
 
     wants_keywords = fields.get("category", record.category) in services.settings.keyword_categories

@@ -36,6 +36,7 @@ from perdure.providers.address import Endpoint, parse_url
 from perdure.providers.answer import Answer, one_line, retry_after
 from perdure.providers.connections import Connections, ExchangeFailed, explained, headers_of
 from perdure.remote.decoding import Undecodable, decode
+from perdure.results import ProposedCorrection
 from perdure.settings import refuse_secrets
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -214,7 +215,8 @@ def error_of(status: int, document: Mapping[str, Any], headers: Mapping[str, str
         error.retry_after = retry_after(headers, datetime.now(UTC))
     if isinstance(error, NeedsConfirmation) and "preview" in document:
         try:
-            error.preview = decode(Forgotten, document["preview"])
+            kind = Forgotten if "deletion" in document["preview"] else ProposedCorrection
+            error.preview = decode(kind, document["preview"])
         except Undecodable:
             error.preview = None
     return error

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from perdure import model
 from perdure.errors import ExportFailed, ImportFailed, PerdureError, UnknownChoice, shown
-from perdure.ids import check_key
+from perdure.ids import check_key, is_sentence
 from perdure.lifecycle.capacity import UNCHANGED, Limit
 from perdure.remote.documents import LogPage, egress_of, stats_of
 from perdure.remote.learning import RemoteLearning
@@ -71,10 +71,15 @@ class RemoteMemory(RemoteLearning):
         add_tags: Iterable[str] = (),
         remove_tags: Iterable[str] = (),
         expected_version: int | None = None,
+        confirm: bool | str = False,
         **fields: Unpack[Fields],
     ) -> model.Remembered:
         tags = {"add_tags": list(add_tags), "remove_tags": list(remove_tags)}
         body = {**({} if text is None else {"text": text}), **{name: tag for name, tag in tags.items() if tag}}
+        if not (fields or any(tags.values()) or expected_version) and is_sentence(ref):
+            return self._remote.ask(
+                model.Remembered, "POST", "/v1/correct", {"sentence": ref, **body, "confirm": confirm}
+            )
         headers = _if_match(expected_version)
         return self._remote.ask(model.Remembered, "PATCH", self._remote.path(ref), {**body, **fields}, headers=headers)
 

@@ -72,7 +72,9 @@ _ORDERS_TO_KEEP: Final = (
 )
 # Where a sentence begins: `what you know about Bob` is all there is, `what do you know about Bob` only asks.
 _BEGINNING: Final = r"^(?:\W|(?:and|hey|hi|ok|okay|please|so|well)\b)*"
-_POLITE: Final = pattern(rf"{_BEGINNING}(?:kindly\W+)?(?:(?:can|could|will|would) you|get rid|{_REMOVE})\b")
+_POLITE: Final = pattern(
+    rf"{_BEGINNING}(?:kindly\W+)?(?:(?:can|could|would) you|will you (?:kindly|please)|get rid|{_REMOVE})\b"
+)
 _SOMEBODY: Final = r"(?:i|we|he|she|it|they|there|this|that|any\w*|some\w*)"
 _BE_OR_DO: Final = "(?:am|are|did|do|does|had|has|have|is|may|might|must|shall|should|was|were)"
 _ASKING: Final = r"(?:how|what|when|where|which|whom?|whose|why)(?:'s)? (?:(?!(?:i|we|you|he|she|it|they)\b)\w+ )?"
@@ -83,6 +85,8 @@ _WISH: Final = (
 )
 _ASKS_OR_TELLS: Final = (
     rf"(?:{_ASKING})?(?:{_BE_OR_DO}|can|could|will|would) {_SOMEBODY}",
+    # It asks what will be, other than `could you` does.
+    "will you(?! (?:kindly|please))",
     rf"(?:{_ASKING}(?:can|could|will|would)|(?:{_ASKING})?{_BE_OR_DO}) you",
     "(?:how|where|who|why) (?:are|could|did|do|does|is|was|were|would)", "who (?:said|told|wrote)",
     rf"(?:how|what|when|where|whether|who|why) (?:to )?{_REMOVE}", "(?:if|whether) (?:i|we|you)",
