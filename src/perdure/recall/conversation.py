@@ -118,6 +118,7 @@ class ConversationIndex:
 
     numbers: NDArray[np.int64]
     alive: NDArray[np.bool_]
+    dated: NDArray[np.int64]
     group: NDArray[np.int32]
     speaker: NDArray[np.int32]
     question_share: NDArray[np.float32]
@@ -185,6 +186,25 @@ class ConversationIndex:
         positions = np.full(len(self.numbers), -1, np.intp)
         positions[self._order] = np.arange(len(self._order))
         return positions
+
+    @cached_property
+    def _facts(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """The living rows of what was learned from conversations, in the order of their moments, and these."""
+        rows = np.flatnonzero(self.alive & (self.conversation != NOBODY) & (self.group == NOBODY))
+        rows = rows[np.argsort(self.dated[rows], kind="stable")]
+        return rows, self.dated[rows]
+
+    def facts_of(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """What may have been learned from these rows: facts of the same conversation that hold from the moment on at
+        which a row was said.
+        """
+        facts, moments = self._facts
+        said = self.dated[rows]
+        first = np.searchsorted(moments, said, "left")
+        counts = np.searchsorted(moments, said, "right") - first
+        starts = np.repeat(first - counts.cumsum() + counts, counts)
+        found = facts[starts + np.arange(len(starts))]
+        return np.unique(found[self.conversation[found] == np.repeat(self.conversation[rows], counts)])
 
     def neighbours(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Of each row a column of those before and after it, the nearest before it first; -1 where around is none."""
