@@ -426,7 +426,8 @@ class Hit:
         """The memory on one line of about 20 tokens; `Memory.recall_detail` tells the rest."""
         from perdure.text.preview import one_line_preview
 
-        return one_line_preview(self.record)
+        line = one_line_preview(self.record)
+        return f"{line} ({self.outdated})" if self.outdated else line
 
 
 @value_class

@@ -27,7 +27,7 @@ from perdure.recall.top_k import top_k, top_k_newest
 from perdure.recall.vectors import values_at
 from perdure.text.bm25 import WordCounts
 from perdure.text.names_and_times import WORDS_THAT_TELL_WHEN, asks_when
-from perdure.text.persons import meant_roles
+from perdure.text.persons import ROLES, meant_roles
 from perdure.tiers import TIERS, Tier
 from perdure.values import replace, value_class
 
@@ -321,7 +321,7 @@ class Retriever:
         conversation, embedding = snapshot.conversation, self.embedding
         if conversation is None or embedding is None:
             return None
-        named = tells_when = np.zeros(len(rows), np.bool_)
+        named = by_name = tells_when = np.zeros(len(rows), np.bool_)
         if asks_when(self.query.text):
             tells_when = snapshot.lexical.holding_any(_TELLING_WHEN)[rows]
         if embedding.speakers:
@@ -330,13 +330,16 @@ class Retriever:
             holding = (
                 snapshot.lexical.holding_any(term_hashes(list(embedding.speakers)))[rows] if unsaid.any() else unsaid
             )
-            named = conversation.said_by(rows, embedding.speakers) | (unsaid & holding)
+            named = by_name = conversation.said_by(rows, embedding.speakers) | (unsaid & holding)
+            if not embedding.speakers.isdisjoint(ROLES):
+                by_name = conversation.said_by(rows, embedding.speakers.difference(ROLES))
         return ConversationFeatures.of(
             conversation,
             rows,
             conversation.neighbours(rows),
             snapshot.lexical.lengths.take(rows),
             named=named,
+            by_name=by_name,
             roles=meant_roles(self.query.text),
             tells_when=tells_when,
         )
