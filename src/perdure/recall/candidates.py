@@ -140,7 +140,7 @@ class Candidates:
         if len(self.parts) == 1:
             return self.parts[0][0].snapshot.vectors.matrix[own]
         places = self.partition[rows].tolist()
-        matrices = [partition.snapshot.vectors.matrix for partition, _ in self.parts]
+        matrices: list[NDArray[np.float32]] = [partition.snapshot.vectors.matrix for partition, _ in self.parts]
         return np.stack([matrices[place][row] for place, row in zip(places, own.tolist(), strict=True)])
 
     def ended_facts_of(self, rows: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:

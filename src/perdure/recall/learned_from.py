@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.clock import format_time
 from perdure.ids import LEARNED
@@ -22,6 +22,9 @@ from perdure.text.stopwords import STOPWORDS
 from perdure.text.words import searchable, terms
 from perdure.values import replace
 
+if TYPE_CHECKING:
+    from perdure.recall.keyword_search import Key
+
 MAX_CHARACTERS_COMPARED: Final = 4096
 MAX_TEXTS_KNOWN: Final = 1024
 _known: Final[dict[tuple[int, int], _Words]] = {}
@@ -32,7 +35,6 @@ _SAYS: Final = 0.75
 _SAYS_IN_EPISODE: Final = 0.5
 _SAYS_AT_THAT_MOMENT: Final = 0.34
 _ADDED_DATES: Final = re.compile(r" \([0-9]{4}[^)]*\)")
-_Key = TypeVar("_Key")
 
 
 class _Words(NamedTuple):
@@ -97,25 +99,32 @@ class Told:
         return 2 * len(held - fact.words) > len(held)
 
 
-def one_place_each(hits: Mapping[_Key, Hit], limit: int) -> dict[_Key, Hit]:
+def one_place_each(hits: Mapping[Key, Hit], limit: int) -> dict[Key, Hit]:
     """The first hits, best first: of a fact and the messages from which it was learned, the one that stands first,
-    whose explanation names the next.
+    whose explanation names the next, and which what is outdated names as its successor.
     """
     if len({hit.record.source == LEARNED for hit in hits.values()}) == 1:
         return dict(islice(hits.items(), limit))
-    kept: dict[_Key, tuple[Hit, Told]] = {}
-    others: dict[_Key, Hit] = {}
+    kept: dict[Key, tuple[Hit, Told]] = {}
+    others: dict[Key, Hit] = {}
+    shown: dict[Key, int] = {}
     for key, hit in hits.items():
         is_fact, own = hit.record.source == LEARNED, Told.of(hit.record)
         for first, (other, told) in kept.items():
             is_one = is_fact != (other.record.source == LEARNED)
             if is_one and (told.says(own) if is_fact else own.says(told)):
                 others.setdefault(first, hit)
+                shown[key] = other.record.number
                 break
         else:
             if len(kept) < limit:
                 kept[key] = (hit, own)
-    return {key: with_other(hit, others[key]) if key in others else hit for key, (hit, _) in kept.items()}
+    best = {key: with_other(hit, others[key]) if key in others else hit for key, (hit, _) in kept.items()}
+    for (namespace, number), hit in best.items():
+        outdated = hit.outdated
+        if outdated and outdated.successor and (instead := shown.get((namespace, outdated.successor))):
+            best[namespace, number] = replace(hit, outdated=replace(outdated, successor=instead))
+    return best
 
 
 def with_other(hit: Hit, other: Hit) -> Hit:
