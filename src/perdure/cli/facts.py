@@ -50,8 +50,8 @@ def main(
 
     Facts are learned of conversations, or remembered with one of their categories. With QUERY it shows those that
     answer it best, without it the newest. With --about it shows what holds of a person, by whichever name they go by:
-    each category with its facts, the newest first, and since when each is true. In a pipe each is one line: number, state, category, since when it is true,
-    until when, how many episodes say so, confidence, text.
+    each category with its facts, the newest first, and since when each is true. In a pipe each is one line: number,
+    state, category, since when it is true, until when, how many episodes say so, confidence, text.
     """
     with target.memory() as memory:
         facts = memory.facts(

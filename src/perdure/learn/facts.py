@@ -76,15 +76,15 @@ def facts_about(records: Iterable[Record], name: str, people: People) -> list[Re
     """
     person = people.subject(name, "")
     named = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, people.names_of(person)))})(?!\w)", re.IGNORECASE)
-    found: list[Record] = []
-    for record in records:
+
+    def is_about(record: Record) -> bool:
         topic = topic_of(record, people)
-        subject = topic.subject if topic else None
-        if subject is None and named.search(record.text):
-            found.append(record)
-        elif subject is not None and person in {subject, subject.partition("'s ")[0], subject.partition(" of ")[2]}:
-            found.append(record)
-    return found
+        if topic is None:
+            return named.search(record.text) is not None
+        owner, assisted = topic.subject.partition("'s ")[0], topic.subject.partition(" of ")[2]
+        return person in {topic.subject, owner, assisted}
+
+    return [record for record in records if is_about(record)]
 
 
 def by_category(records: Sequence[Record], people: People) -> list[Record]:

@@ -141,7 +141,10 @@ class Candidates:
             return self.parts[0][0].snapshot.vectors.matrix[own]
         places = self.partition[rows].tolist()
         matrices: list[NDArray[np.float32]] = [partition.snapshot.vectors.matrix for partition, _ in self.parts]
-        return np.stack([matrices[place][row] for place, row in zip(places, own.tolist(), strict=True)])
+        rows_of: list[NDArray[np.float32]] = [
+            matrices[place][row] for place, row in zip(places, own.tolist(), strict=True)
+        ]
+        return np.stack(rows_of)
 
     def ended_facts_of(self, rows: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
         """Each of these messages from which a fact may have been learned that holds no more, with all candidates that

@@ -13,7 +13,7 @@ import numpy as np
 
 from perdure.recall.candidates import ArrayFeatures, Candidates, Ranks, column_of, union
 from perdure.recall.conversation import NOBODY, conversation_columns
-from perdure.recall.query import MOST_SUPERSEDED
+from perdure.recall.query import MOST_SUPERSEDED, term_hashes
 from perdure.recall.ranking import EndedFacts, Explanation, Ranked
 from perdure.recall.recipe import BALANCED
 from perdure.recall.relevance import (
@@ -211,8 +211,22 @@ def evidence_columns(
         columns["sentence"] = SignalColumn(more, more, 1.0, optional=True)
     if query.time_ranges:
         about = about_the_rest(total_of(columns), coverage)
-        columns["time"] = time_evidence(column_of(candidates.parts, "dated"), query, about)
+        columns["time"] = time_evidence(
+            column_of(candidates.parts, "dated"), query, about, says_month(candidates, query)
+        )
     return columns
+
+
+def says_month(candidates: Candidates, query: ParsedQuery) -> NDArray[np.float64]:
+    """1 for each candidate that holds the name of a month that the question names."""
+    from perdure.recall.time_questions import month_of
+
+    months = [month for span in query.time_ranges if (month := month_of(span))]
+    if not months:
+        return np.zeros(len(candidates.number))
+    terms = term_hashes(months)
+    held = [partition.snapshot.lexical.holding_any(terms)[rows] for partition, rows in candidates.parts]
+    return np.concatenate(held).astype(np.float64)
 
 
 def usual_cosine(candidates: Candidates, chosen: Chosen) -> float:
