@@ -56,7 +56,7 @@ class _Words(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldWords:
     """What a learned fact says, or a message, without the dates that were added to it. `moments` are those at which a
     fact was said, or the one of a message; `position` is where a message stands in its conversation.
     """
@@ -68,7 +68,7 @@ class Told:
     position: str
 
     @classmethod
-    def of(cls, record: Record) -> Told:
+    def of(cls, record: Record) -> ToldWords:
         speaker, said_at = record.metadata.get("speaker"), record.metadata.get("said_at")
         text = record.text[:MAX_CHARACTERS_COMPARED]
         words, denies = _Words.of(f"{speaker} {text}" if isinstance(speaker, str) else text)
@@ -76,7 +76,7 @@ class Told:
         position = (record.key or "").rpartition("/")[2].lstrip("0")
         return cls(record.conversation_id, words, denies, frozenset(moments or {format_time(when(record))}), position)
 
-    def says(self, fact: Told, *, of_its_episode: bool = False) -> bool:
+    def says(self, fact: ToldWords, *, of_its_episode: bool = False) -> bool:
         """Whether this message tells the fact. What was told in the first person has other forms of verbs, and a
         message without any `not` does not say that something is not so.
         """
@@ -91,7 +91,7 @@ class Told:
             return share >= _SAYS_IN_EPISODE
         return self.conversation == fact.conversation and share >= _SAYS
 
-    def tells_more(self, fact: Told, asked: frozenset[int]) -> bool:
+    def tells_more(self, fact: ToldWords, asked: frozenset[int]) -> bool:
         """Whether this message holds more words of a question beside the fact than in it: of `I'm 34, and have two
         pets` the age is a fact of its own, and a question about pets is none about the age.
         """
@@ -99,17 +99,17 @@ class Told:
         return 2 * len(held - fact.words) > len(held)
 
 
-def one_place_each(hits: Mapping[Key, Hit], limit: int) -> dict[Key, Hit]:
+def without_repeats(hits: Mapping[Key, Hit], limit: int) -> dict[Key, Hit]:
     """The first hits, best first: of a fact and the messages from which it was learned, the one that stands first,
     whose explanation names the next, and which what is outdated names as its successor.
     """
     if len({hit.record.source == LEARNED for hit in hits.values()}) == 1:
         return dict(islice(hits.items(), limit))
-    kept: dict[Key, tuple[Hit, Told]] = {}
+    kept: dict[Key, tuple[Hit, ToldWords]] = {}
     others: dict[Key, Hit] = {}
     shown: dict[Key, int] = {}
     for key, hit in hits.items():
-        is_fact, own = hit.record.source == LEARNED, Told.of(hit.record)
+        is_fact, own = hit.record.source == LEARNED, ToldWords.of(hit.record)
         for first, (other, told) in kept.items():
             is_one = is_fact != (other.record.source == LEARNED)
             if is_one and (told.says(own) if is_fact else own.says(told)):

@@ -8,7 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.embed.choice import Chosen, EmbedderChoice
@@ -59,6 +59,7 @@ _EVENTS_COMPARED: Final = 5
 _EVENT_WEIGHT: Final = 0.5
 # A memory can vanish between ranking and fetching; the next attempt does not rank it any more.
 _MORE_ATTEMPTS: Final = 3
+_source: Final = attrgetter("record.source")
 _NO_WINDOWS: Final[Mapping[tuple[int, int], BestWindow]] = {}
 
 
@@ -148,7 +149,9 @@ class Recaller:
             unreadable |= {(candidate.namespace, candidate.number) for candidate in ranking.ranked} - hits.keys()
             ranking = self._rank(request, query, unreadable)
             hits = self._hits(request, query, ranking)
-        hits = self._best(request, query, ranking, hits)
+        is_final = not ranking.ended.ranked and LEARNED not in map(_source, hits.values())
+        is_final = is_final and len(hits) <= request.limit
+        hits = hits if is_final else self._best(request, query, ranking, hits)
         notes = [*ranking.notes, *found_times]
         if query.is_long:
             notes.append(MANY_WORDS.format(len(query.words), MAX_QUERY_WORDS))
@@ -526,11 +529,9 @@ class Recaller:
 
             looked_at = read_ended_facts(self._store, request, query, ranking.ended)
             hits = with_successors(hits, looked_at, request, asks_for_the_past=query.asks_for_the_past)
-        if not any(hit.record.source == LEARNED for hit in hits.values()):
-            return dict(islice(hits.items(), request.limit))
-        from perdure.recall.learned_from import one_place_each
+        from perdure.recall.learned_from import without_repeats
 
-        return one_place_each(hits, request.limit)
+        return without_repeats(hits, request.limit)
 
     def _surfaced(self, request: SearchRequest, partitions: Sequence[Partition] = ()) -> tuple[Record, ...]:
         """The constitutional memories. None are read of a namespace whose index, as it was searched, holds none."""

@@ -90,13 +90,14 @@ def rank(
         for which in range(len(recipe.balanced_categories)):
             of_category = possible[categories[possible] == which]
             rows = union(rows, top_k_newest(of_category, score, candidates.number, recipe.per_category))
-    if recipe.is_relevance and recipe.conversation_weight and not (query.time_ranges or query.asks_for_the_past):
+    is_talk = candidates.conversation is not None and recipe.is_relevance and recipe.conversation_weight
+    if is_talk and not (query.time_ranges or query.asks_for_the_past):
         newer = newer_statements(candidates, fits, rows)
         if newer.any():
             columns["newer"] = SignalColumn(newer, newer, 1.0, about=NEWER, optional=True)
             score = fits = np.where(newer > 0, relevance(total_of(columns)), fits)
     rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -score[rows]))]
-    told = dict(candidates.ended_facts_of(rows))
+    told = {} if superseded is None else dict(candidates.ended_facts_of(rows))
     past = union(past, np.concatenate([*told.values()])) if told else past
     ranked: list[Ranked] = []
     for row in (*rows.tolist(), *past.tolist()):
@@ -212,12 +213,12 @@ def evidence_columns(
     if query.time_ranges:
         about = about_the_rest(total_of(columns), coverage)
         columns["time"] = time_evidence(
-            column_of(candidates.parts, "dated"), query, about, says_month(candidates, query)
+            column_of(candidates.parts, "dated"), query, about, holding_month(candidates, query)
         )
     return columns
 
 
-def says_month(candidates: Candidates, query: ParsedQuery) -> NDArray[np.float64]:
+def holding_month(candidates: Candidates, query: ParsedQuery) -> NDArray[np.float64]:
     """1 for each candidate that holds the name of a month that the question names."""
     from perdure.recall.time_questions import month_of
 

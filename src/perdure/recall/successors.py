@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.ids import LEARNED, MemoryId, parse_reference
 from perdure.model import Hit, Outdated, Record, Signal
-from perdure.recall.learned_from import Told
+from perdure.recall.learned_from import ToldWords
 from perdure.recall.ranking import Explanation
 from perdure.recall.relevance import OUTDATED, log_odds, relevance
 from perdure.text.preview import when
@@ -41,7 +41,7 @@ class EndedFact(NamedTuple):
     """
 
     record: Record
-    told: Told
+    told: ToldWords
     relevance: float
     score: float
     namespace: int
@@ -71,7 +71,7 @@ def read_ended_facts(store: Store, request: SearchRequest, query: ParsedQuery, f
             continue
         with store.read(name) as reader:
             found = reader.fetch(numbers)
-            past = [fact for fact in found if fact.state == "superseded" and not asks_for(query, fact)]
+            past = [fact for fact in found if fact.state == "superseded" and not matches_past(query, fact)]
             current = current_facts(reader, past)
             messages = {fact.id: messages_of(reader, fact) for fact in past}
         records |= {(namespace, fact.number): fact for fact in found}
@@ -80,16 +80,15 @@ def read_ended_facts(store: Store, request: SearchRequest, query: ParsedQuery, f
             shown = [one for one in visible if matches_filter(one, request.filter) and holds_concepts(query, one)]
             outdated = Outdated(fact.invalid_at, visible[0].number if visible else None)
             one = scores[namespace, fact.number]
+            told, said = ToldWords.of(fact), messages[fact.id]
             ended.append(
-                EndedFact(
-                    fact, Told.of(fact), one.relevance, one.score, namespace, tuple(shown), outdated, messages[fact.id]
-                )
-            )
-    told = {
+                EndedFact(fact, told, one.relevance, one.score, namespace, tuple(shown), outdated, said)
+            )  # fmt: skip
+    by_message = {
         key: [(records[key[0], number], scores[key[0], number].score) for number in some if (key[0], number) in records]
         for key, some in facts.told.items()
     }
-    return FactsLookedAt(sorted(ended, key=lambda one: -one.score), told, frozenset(map(hash, query.stems)))
+    return FactsLookedAt(sorted(ended, key=lambda one: -one.score), by_message, frozenset(map(hash, query.stems)))
 
 
 def holds_concepts(query: ParsedQuery, record: Record) -> bool:
@@ -104,7 +103,7 @@ def messages_of(reader: Reader, fact: Record) -> frozenset[str]:
     return frozenset(message for episode in episodes for message in episode.evidence)
 
 
-def asks_for(query: ParsedQuery, fact: Record) -> bool:
+def matches_past(query: ParsedQuery, fact: Record) -> bool:
     """Whether the query asks for what a fact says although it holds no more: for a time at which it held, or for
     something else that it says.
     """
@@ -166,7 +165,7 @@ def with_successors(
             about = f"It took the place of #{one.record.number}."
             own = placed.get(key)
             if own is None or own.score < score:
-                placed[key] = lifted(own or Hit(record, 0.0, 0.0, {}), fit, score, "supersedes", about, request)
+                placed[key] = with_relevance(own or Hit(record, 0.0, 0.0, {}), fit, score, "supersedes", about, request)
     for key, one in outdated.items():
         hit = placed[key]
         if asks_for_the_past:
@@ -177,11 +176,11 @@ def with_successors(
         fit = max(fit, min(hit.relevance, request.min_relevance))
         score = fit if request.recipe.is_relevance else hit.score * fit / hit.relevance
         about = f"It holds no more: {one.outdated}."
-        placed[key] = replace(lifted(hit, fit, score, "outdated", about, request), outdated=one.outdated)
+        placed[key] = replace(with_relevance(hit, fit, score, "outdated", about, request), outdated=one.outdated)
     return dict(sorted(placed.items(), key=lambda item: (-item[1].score, item[1].outdated is not None)))
 
 
-def lifted(hit: Hit, fit: float, score: float, name: str, about: str, request: SearchRequest) -> Hit:
+def with_relevance(hit: Hit, fit: float, score: float, name: str, about: str, request: SearchRequest) -> Hit:
     """The hit with another relevance and score, and a signal of this name that says why."""
     fit = max(fit, hit.relevance) if score > hit.score else fit
     gained = score - hit.score
@@ -201,18 +200,18 @@ def ended_in(key: Key, hit: Hit, looked_at: FactsLookedAt) -> EndedFact | None:
     record = hit.record
     if record.source == LEARNED or record.conversation_id is None:
         return None
-    own = Told.of(record)
-    learned = [(score, fact.number) for fact, score in looked_at.told.get(key, ()) if own.says(Told.of(fact))]
+    own = ToldWords.of(record)
+    learned = [(score, fact.number) for fact, score in looked_at.told.get(key, ()) if own.says(ToldWords.of(fact))]
     nearest = max(learned)[1] if learned else None
     for one in looked_at.ended:
         if one.namespace != key[0] or hit.score * _NEARLY > one.score or own.tells_more(one.told, looked_at.asked):
             continue
-        if one.record.number == nearest or (nearest is None and says(record, own, one)):
+        if one.record.number == nearest or (nearest is None and told_ended(record, own, one)):
             return one
     return None
 
 
-def says(record: Record, own: Told, one: EndedFact) -> bool:
+def told_ended(record: Record, own: ToldWords, one: EndedFact) -> bool:
     """Whether a message said what holds no more, before that ended."""
     if one.record.invalid_at is not None and when(record) >= one.record.invalid_at:
         return False
