@@ -178,3 +178,10 @@ def test_of_two_statements_that_answer_equally_the_newer_one_stands_first(speake
         assert found[0].relevance >= found[1].relevance
         earlier = memory.recall("Which colour of the bicycle was it before, blue or green?", limit=2)
         assert not any("newer" in hit.explain for hit in earlier)
+
+
+def test_an_outdated_message_is_not_taken_for_the_fact_that_replaced_it(memory: Memory):
+    tell(memory, "I live in Osaka now.", "I live in Tokyo now.")
+    found = memory.recall("Who lives in Osaka now?")
+    assert "Tokyo" in found[0].text
+    assert [str(hit.outdated)[:5] for hit in found if "Osaka" in hit.text] == ["until"]

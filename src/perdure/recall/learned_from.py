@@ -58,7 +58,8 @@ class _Words(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ToldWords:
     """What a learned fact says, or a message, without the dates that were added to it. `moments` are those at which a
-    fact was said, or the one of a message; `position` is where a message stands in its conversation.
+    fact was said, or the one of a message; `position` is where a message stands in its conversation. `value` are the
+    words that tell a fact apart from others of its kind: `Tokyo` of `lives in Tokyo`.
     """
 
     conversation: str | None
@@ -66,6 +67,7 @@ class ToldWords:
     denies: bool
     moments: frozenset[str]
     position: str
+    value: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, record: Record) -> ToldWords:
@@ -74,7 +76,10 @@ class ToldWords:
         words, denies = _Words.of(f"{speaker} {text}" if isinstance(speaker, str) else text)
         moments = {each for each in said_at if isinstance(each, str)} if isinstance(said_at, list) else set[str]()
         position = (record.key or "").rpartition("/")[2].lstrip("0")
-        return cls(record.conversation_id, words, denies, frozenset(moments or {format_time(when(record))}), position)
+        value = record.metadata.get("value")
+        telling = _Words.of(value).telling if isinstance(value, str) and record.source == LEARNED else frozenset[int]()
+        said = frozenset(moments or {format_time(when(record))})
+        return cls(record.conversation_id, words, denies, said, position, telling)
 
     def says(self, fact: ToldWords, *, of_its_episode: bool = False) -> bool:
         """Whether this message tells the fact. What was told in the first person has other forms of verbs, and a
@@ -87,6 +92,8 @@ class ToldWords:
         # Messages that have no time of their own are told apart by where they stand.
         if moment in fact.moments or f"{moment} {self.position}" in fact.moments:
             return share >= _SAYS_AT_THAT_MOMENT
+        if not fact.value <= self.words:
+            return False
         if of_its_episode:
             return share >= _SAYS_IN_EPISODE
         return self.conversation == fact.conversation and share >= _SAYS
@@ -111,7 +118,7 @@ def without_repeats(hits: Mapping[Key, Hit], limit: int) -> dict[Key, Hit]:
     for key, hit in hits.items():
         is_fact, own = hit.record.source == LEARNED, ToldWords.of(hit.record)
         for first, (other, told) in kept.items():
-            is_one = is_fact != (other.record.source == LEARNED)
+            is_one = is_fact != (other.record.source == LEARNED) and not hit.outdated and not other.outdated
             if is_one and (told.says(own) if is_fact else own.says(told)):
                 others.setdefault(first, hit)
                 shown[key] = other.record.number
