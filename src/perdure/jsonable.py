@@ -66,13 +66,9 @@ def brief_document(recall: Recall) -> dict[str, Any]:
     """One line of about 20 tokens for each memory that was found."""
     from perdure.text.preview import one_line_preview
 
-    records = (*recall.constitutional, *(hit.record for hit in recall))
-    return {
-        "lines": [
-            {"number": record.number, "namespace": record.namespace, "line": one_line_preview(record)}
-            for record in records
-        ]
-    }
+    found = [(record, one_line_preview(record)) for record in recall.constitutional]
+    found += ((hit.record, hit.line) for hit in recall)
+    return {"lines": [{"number": record.number, "namespace": record.namespace, "line": line} for record, line in found]}
 
 
 def list_document(name: ListName, values: Iterable[object]) -> dict[str, Any]:

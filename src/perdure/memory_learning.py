@@ -70,15 +70,24 @@ class LearningMemory(OpenMemory):
         return finish(self._services, self._namespace, token, actions)
 
     def facts(
-        self, query: str | None = None, *, limit: int = 20, history: bool = False, **filters: Unpack[Filters]
+        self,
+        query: str | None = None,
+        *,
+        about: str | None = None,
+        limit: int = 20,
+        history: bool = False,
+        **filters: Unpack[Filters],
     ) -> tuple[Fact, ...]:
         """Find the facts that answer the query best, by the recipe `facts`; without a query, list the newest. Filters
         are as in `recall`: `conversation_id` stays within one conversation, `category` is one of S2's eight. Each comes
         with the facts that it took the place of; with `history`, facts that ended are found as well.
+
+        `about` is a person, by any name that they go by, or a thing: what is known of them alone, by category, the
+        newest first.
         """
         from perdure.learn.facts import find_facts
 
-        return find_facts(self._services, self._namespace, query, filters, limit=limit, history=history)
+        return find_facts(self._services, self._namespace, query, filters, limit=limit, history=history, about=about)
 
     def conflicts(self, *, limit: int = 20) -> list[Proposal]:
         """List the pairs of memories that cannot both be true and of which nobody has decided yet, newest first. They

@@ -375,10 +375,28 @@ class Signal:
 
 
 @value_class
+class Outdated:
+    """That what a message said holds no more: `until` is when that ended, and `successor` the number of the memory that
+    says what holds instead; None where nothing does, or nothing that may be shown.
+    """
+
+    until: datetime | None
+    successor: int | None = None
+
+    def __str__(self) -> str:
+        """`until 2025-10-13, then #45`."""
+        from perdure.clock import local_day
+
+        until = f"until {local_day(self.until)}" if self.until else "outdated"
+        return until if self.successor is None else f"{until}, then #{self.successor}"
+
+
+@value_class
 class Hit:
     """`relevance` says how well the memory fits, from 0 to 1, and compares between answers, models and stores. `score`
     orders the hits of one answer by a recipe; with `balanced` it is the relevance, else it compares no two answers.
-    `concepts` says how often each of the concepts asked for stands in the memory.
+    `concepts` says how often each of the concepts asked for stands in the memory. `outdated` is None unless it is a
+    message, and what it says about the question holds no more.
     """
 
     record: Record
@@ -386,6 +404,7 @@ class Hit:
     score: float
     explain: Mapping[str, Signal]
     concepts: Mapping[str, int] = field(default_factory=lambda: _NO_CONCEPTS)
+    outdated: Outdated | None = None
 
     @property
     def text(self) -> str:
@@ -407,7 +426,8 @@ class Hit:
         """The memory on one line of about 20 tokens; `Memory.recall_detail` tells the rest."""
         from perdure.text.preview import one_line_preview
 
-        return one_line_preview(self.record)
+        line = one_line_preview(self.record)
+        return f"{line} ({self.outdated})" if self.outdated else line
 
 
 @value_class

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from perdure.ids import MemoryId
-from perdure.model import Change, Form, Hit, Level, Mode, Omitted, Record
+from perdure.model import Change, Form, Hit, Level, Mode, Omitted, Outdated, Record
 
 _NO_PARTS: Mapping[str, RevertResult] = {}
 
@@ -152,12 +152,15 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """A memory as a context says it: `text` is all of it, or what found room. Constitutional ones have no relevance."""
+    """A memory as a context says it: `text` is all of it, or what found room. Constitutional ones have no relevance.
+    `outdated` as in `Hit`.
+    """
 
     record: Record
     text: str
     form: Form
     relevance: float | None = None
+    outdated: Outdated | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from perdure.errors import PerdureError
-from perdure.model import ContextItem, Record
+from perdure.model import ContextItem, Outdated, Record
 from perdure.recall.envelope import PLAIN, enclose, item, unused_mark
 from perdure.text.preview import abstract
 
@@ -53,7 +53,7 @@ def remember(memory: Memory, text: str, role: str | None = None, category: str |
     asked = [f"A person will decide about proposal #{number}." for number in saved.proposals]
     lines = [sentence, *asked, *saved.notes]
     if saved.outcome == "merged":
-        lines.append(_as_data([(record, record.text)]))
+        lines.append(_as_data([(record, record.text, None)]))
     return "\n".join(lines)
 
 
@@ -70,10 +70,12 @@ def recall(memory: Memory, query: str, limit: int = 5) -> str:
         answer = memory.recall(query, limit=limit)
     except PerdureError as error:
         return _refused(error)
+    outdated = {hit.record.number: hit.outdated for hit in answer}
     found = {record.number: record for record in (*answer.constitutional, *(hit.record for hit in answer))}
     if not found:
         return "\n".join((NOTHING_FOUND, *answer.notes))
-    return "\n".join((_as_data([(record, abstract(record)) for record in found.values()]), *answer.notes))
+    told = [(record, abstract(record), outdated.get(number)) for number, record in found.items()]
+    return "\n".join((_as_data(told), *answer.notes))
 
 
 def recall_detail(memory: Memory, numbers: int | Sequence[int]) -> str:
@@ -85,17 +87,17 @@ def recall_detail(memory: Memory, numbers: int | Sequence[int]) -> str:
         details = memory.recall_detail(numbers)
     except PerdureError as error:
         return _refused(error)
-    return _as_data([(detail.record, detail.text) for detail in details])
+    return _as_data([(detail.record, detail.text, None) for detail in details])
 
 
 TOOLS: Final[tuple[Callable[..., str], ...]] = (remember, recall, recall_detail)
 
 
-def _as_data(told: Iterable[tuple[Record, str]]) -> str:
+def _as_data(told: Iterable[tuple[Record, str, Outdated | None]]) -> str:
     """Memories between two marks that none of them holds."""
     items = [
-        item(ContextItem(record, text, "full" if text == record.text else "abstract", 1.0), PLAIN)
-        for record, text in told
+        item(ContextItem(record, text, "full" if text == record.text else "abstract", 1.0, outdated), PLAIN)
+        for record, text, outdated in told
     ]
     return enclose(items, unused_mark(items))
 

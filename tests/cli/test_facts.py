@@ -116,3 +116,38 @@ def test_where_no_fact_is_known_what_is_missing_is_said(user: User, chat: Path, 
     just_now.write_text(json.dumps({"conversation_id": "new", "role": "user", "content": "I live in Ulm."}), "utf-8")
     user.done("chat", "import", str(just_now))
     assert "1 message waits for an episode" in hint("--conversation", "new")
+
+
+def test_what_is_known_of_a_person_is_shown_by_category_and_by_whichever_name(user: User, tmp_path: Path):
+    said = {
+        "01": ("Hi, I'm Lena. I live in Ulm.", "Call me Leni.", "I love jazz."),
+        "02": ("I moved to Bonn.", "My sister Eva is a vet.", "Bob lives in Rome."),
+    }
+    lines = [
+        {"conversation_id": f"chat-{month}", "role": "user", "content": text, "at": f"2026-{month}-01T09:0{place}:00Z"}
+        for month, texts in said.items()
+        for place, text in enumerate((*texts, *FIVE))
+    ]
+    path = tmp_path / "lena.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    user.done("chat", "import", str(path))
+    user.done("work")
+    shown = user.done("facts", "--about", "Lena", PERDURE_LAYOUT="terminal").out
+    assert shown.index("identity") < shown.index("Lena moved to Bonn") < shown.index("preference") < shown.index("jazz")
+    assert "since 2026-02-01" in shown
+    assert "Ulm" not in shown
+    assert "Rome" not in shown
+    assert "2026-01-01 to 2026-02-01: Lena lives in Ulm" in user.done(
+        "facts", "--about", "Lena", "--history", PERDURE_LAYOUT="terminal"
+    ).out  # fmt: skip
+    by_nickname = user.done("facts", "--about", "leni", "--json").json["facts"]
+    assert by_nickname == user.done("facts", "--about", "Lena", "--json").json["facts"]
+    assert [one["record"]["text"] for one in user.done("facts", "--about", "Bob", "--json").json["facts"]] == [
+        "Bob lives in Rome"
+    ]
+    assert "Nothing is known of Karin." in user.done("facts", "--about", "Karin").err
+    old = user.done("recall", "where does Lena live?", PERDURE_LAYOUT="terminal").out
+    assert "until 2026-02-01, then #" in old
+    [outdated] = [hit for hit in user.done("recall", "where does Lena live?", "--json").json["hits"] if hit["outdated"]]
+    assert "Ulm" in outdated["record"]["text"]
+    assert outdated["outdated"]["until"] == "2026-02-01T09:00:00Z"

@@ -133,6 +133,7 @@ config unset learn
 consolidate --dry-run -n talk
 consolidate -n talk
 facts
+recall "who lives in Osaka now?" -n talk
 facts tea --history
 conflicts
 token create reader --scope read --expires 30d

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,7 +110,8 @@ def test_an_explanation_says_whose_place_a_fact_took_and_still_adds_up(memory: M
     first = memory.recall("Where does Mara live?", limit=4)[0]
     [before] = memory.facts("Tokyo")[0].earlier
     assert first.explain["supersedes"].about == f"It took the place of #{before.number}."
-    assert sum(signal.contribution for signal in first.explain.values()) == pytest.approx(first.score)
+    evidence = sum(signal.contribution for signal in first.explain.values())
+    assert 1 / (1 + exp(-evidence)) == pytest.approx(first.relevance, abs=1e-4)
 
 
 def test_the_past_and_a_filter_decide_what_may_answer(memory: Memory):
@@ -123,3 +125,63 @@ def test_what_a_person_corrects_answers_in_its_new_words_alone(memory: Memory):
     kept = memory.remember("The office of the team is in Berlin.")
     memory.update(kept.record.number, text="The office of the team is in Hamburg.")
     assert texts(memory.recall("Where is the office of the team?")) == ["The office of the team is in Hamburg."]
+
+
+def test_a_fact_and_its_message_take_one_place_whose_explanation_names_the_other(memory: Memory):
+    tell(memory, "I live in Osaka.")
+    for limit in (3, 20):
+        found = memory.recall("Does Mara live in Osaka?", limit=limit)
+        [one] = [hit for hit in found if "Osaka" in hit.text]
+        assert "says it, too" in one.explain["same_place"].about
+        assert [hit.relevance for hit in found] == sorted((hit.relevance for hit in found), reverse=True)
+
+
+def test_a_message_that_said_what_holds_no_more_is_marked_and_stands_behind_what_holds_now(memory: Memory):
+    tell(memory, "I live in Osaka.", "I moved to Tokyo.")
+    found = memory.recall("Where does Mara live?")
+    [old] = [hit for hit in found if "Osaka" in hit.text]
+    [new] = [hit for hit in found if "Tokyo" in hit.text]
+    assert old.outdated is not None
+    assert (old.outdated.until, old.outdated.successor) == (MONDAY + timedelta(days=20), new.record.number)
+    assert new.outdated is None
+    assert new.relevance > old.relevance
+    assert str(old.outdated) in memory.context("Where does Mara live?").text
+    assert str(old.outdated) in old.line
+
+
+def test_of_a_message_with_several_facts_the_one_that_is_asked_for_decides(memory: Memory):
+    tell(memory, "I live in Osaka. I work as a nurse.", "I moved to Tokyo.")
+    first = memory.recall("Does Mara work as a nurse?")[0]
+    assert "nurse" in first.text
+    assert first.outdated is None
+    assert any(hit.outdated for hit in memory.recall("Does Mara live in Osaka?") if "Osaka" in hit.text)
+
+
+def test_who_asks_for_the_past_gets_it_first_and_dated(memory: Memory):
+    tell(memory, "I live in Osaka.", "I moved to Tokyo.")
+    first = memory.recall("Where did Mara live before?")[0]
+    assert "Osaka" in first.text
+    assert first.outdated is not None
+
+
+@pytest.mark.parametrize("speaker", ["Mara", None])
+def test_of_two_statements_that_answer_equally_the_newer_one_stands_first(speaker: str | None, clock: HandClock):
+    with Memory(":memory:", settings=load(None, learn="off"), embedder=WordEmbedder(1024), clock=clock) as memory:
+        who = {"speaker": speaker} if speaker else {}
+        said = ("The colour of my bicycle is blue today", "The colour of my bicycle is green today")
+        for day, text in enumerate(said):
+            memory.conversation("talk").add_message("user", text, at=MONDAY + timedelta(days=30 * day), **who)
+            memory.conversation("talk").add_message("assistant", "Thank you", at=MONDAY + timedelta(days=30 * day))
+        memory.work()
+        found = memory.recall("Is the colour of the bicycle blue today or green?", limit=2)
+        assert texts(found) == [*reversed(said)]
+        assert found[0].relevance >= found[1].relevance
+        earlier = memory.recall("Which colour of the bicycle was it before, blue or green?", limit=2)
+        assert not any("newer" in hit.explain for hit in earlier)
+
+
+def test_an_outdated_message_is_not_taken_for_the_fact_that_replaced_it(memory: Memory):
+    tell(memory, "I live in Osaka now.", "I live in Tokyo now.")
+    found = memory.recall("Who lives in Osaka now?")
+    assert "Tokyo" in found[0].text
+    assert [str(hit.outdated)[:5] for hit in found if "Osaka" in hit.text] == ["until"]

@@ -110,3 +110,45 @@ def test_hits_are_sorted_by_the_number_that_is_shown(local: LocalEmbedder, case:
     with holding(local, case["store"]) as (memory, _):
         relevances = [hit.relevance for hit in memory.recall(case["question"], min_relevance=0)]
     assert relevances == sorted(relevances, reverse=True)
+
+
+def test_that_the_user_said_something_makes_it_no_answer(local: LocalEmbedder):
+    said = (
+        "Hi, I'm Lena, I live in Ulm and I work as a cook.", "Nice to meet you, Lena!",
+        "Can you help me with a birthday cake?", "Sure.", "It is for my niece Ida.", "Great.",
+        "I left the kitchen and teach at a school for chefs now.", "Congratulations!",
+        "And I moved to Bonn for it.", "Great.",
+    )  # fmt: skip
+    with Memory(":memory:", embedder=local) as memory:
+        for place, text in enumerate(said):
+            memory.conversation("chat").add_message("assistant" if place % 2 else "user", text)
+        for question in ("does the user own a boat?", "what car does the user drive?"):
+            assert memory.recall(question).hits == ()
+        for question in ("where does Lena live?", "what is Lena's job?"):
+            replies = [hit for hit in memory.recall(question) if hit.record.metadata["role"] == "assistant"]
+            assert all(hit.relevance < ANSWERS_IT for hit in replies)
+
+
+def test_what_says_a_month_stands_before_what_was_said_in_it(local: LocalEmbedder):
+    said = {
+        "2025-05-10": ("In August we are going to Norway for two weeks.", "I need new hiking boots."),
+        "2025-08-03": ("We bought a tent yesterday.", "The kids go swimming.", "We want to plan a trip soon."),
+    }
+    with Memory(":memory:", embedder=local, clock=lambda: NOON) as memory:
+        for day, texts in said.items():
+            memory.conversation("chat").add_messages(
+                {"role": "user", "content": text, "at": f"{day}T10:0{place}:00Z"} for place, text in enumerate(texts)
+            )
+        for question in ("what are we doing in August?", "where do we go in August?"):
+            assert "Norway" in memory.recall(question)[0].text
+        assert "Norway" not in " ".join(hit.text for hit in memory.recall("what did we talk about in August?"))
+
+
+@pytest.mark.parametrize("question", ["until when is the shop open?", "till what time is the shop open?"])
+def test_a_question_for_the_end_of_something_names_no_time(local: LocalEmbedder, question: str):
+    with Memory(":memory:", embedder=local) as memory:
+        memory.remember("The shop is open until noon")
+        memory.remember("Bananas are yellow")
+        answer = memory.recall(question)
+        assert [hit.text for hit in answer] == ["The shop is open until noon"]
+        assert answer.mode == "hybrid"

@@ -148,6 +148,7 @@ def talking(memory: Memory) -> Iterable[object]:
     yield memory.consolidate()
     yield memory.facts()
     yield memory.facts("where does the user live?", history=True, category="identity")
+    yield memory.facts(about="user")
     yield memory.conflicts()
     yield memory.parked()
     yield memory.retry_parked()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = (
     "perdure facts",
     'perdure facts "where does she live"',
+    "perdure facts --about Ada",
     "perdure facts --category guideline --conversation support-42",
     "perdure facts --history --json",
 )
@@ -29,26 +31,37 @@ _EXAMPLES: Final = (
 
 @command("facts", examples=_EXAMPLES)
 @click.argument("query", required=False)
+@option("--about", metavar="NAME", help="Only what is known of this person or thing, by category.")
 @option("--conversation", metavar="ID", help="Only what was learned in this conversation.")
 @option("--category", shell_complete=completing(FACT_CATEGORIES), metavar="C", help="Only facts of this category.")
 @option("--history", is_flag=True, help="Also facts that hold no more, and what each took the place of.")
 @option("--limit", "-l", type=int, default=20, show_default=True, help="Maximum number of results.")
 def main(
-    target: Target, *, query: str | None, conversation: str | None, category: str | None, history: bool, limit: int
+    target: Target,
+    *,
+    query: str | None,
+    about: str | None,
+    conversation: str | None,
+    category: str | None,
+    history: bool,
+    limit: int,
 ) -> View:
     """List or search what is known, and what was known before.
 
     Facts are learned of conversations, or remembered with one of their categories. With QUERY it shows those that
-    answer it best, without it the newest. In a pipe each is one line: number, state, category, since when it is true,
-    until when, how many episodes say so, confidence, text.
+    answer it best, without it the newest. With --about it shows what holds of a person, by whichever name they go by:
+    each category with its facts, the newest first, and since when each is true. In a pipe each is one line: number,
+    state, category, since when it is true, until when, how many episodes say so, confidence, text.
     """
     with target.memory() as memory:
-        facts = memory.facts(query, limit=limit, history=history, conversation_id=conversation, category=category)
+        facts = memory.facts(
+            query, about=about, limit=limit, history=history, conversation_id=conversation, category=category
+        )
         missing = "" if facts else next_step(target, memory, conversation)
-    unknown = empty_answer("No such fact is known.", missing)
+    unknown = empty_answer("No such fact is known." if about is None else f"Nothing is known of {about}.", missing)
     return View(
         json=list_document("facts", facts),
-        lines=fact_lines(facts, history=history),
+        lines=fact_lines(facts, history=history) if about is None else profile_lines(facts, history=history),
         rows=(
             (
                 each.number, each.state, each.category, format_time(each.valid_at or each.created_at),
@@ -68,6 +81,16 @@ def fact_lines(facts: Sequence[Fact], *, history: bool) -> Iterator[str]:
         yield f"{number_label(fact.record.number)}  {safe(fact.line)}{ended}"
         for earlier in fact.earlier if history else ():
             yield dim(f"      #{earlier.number} {lifetime(earlier)}: {safe(earlier.text)}")
+
+
+def profile_lines(facts: Sequence[Fact], *, history: bool) -> Iterator[str]:
+    """Each category, and below it `#7  since 2026-02-14  Ada lives in Tokyo now`, and what was true before."""
+    for category, group in groupby(facts, key=lambda fact: fact.record.category or ""):
+        yield click.style(safe(category), bold=True)
+        for fact in group:
+            yield f"  {number_label(fact.record.number)}  {dim(lifetime(fact.record))}  {safe(fact.record.text)}"
+            for earlier in fact.earlier if history else ():
+                yield dim(f"      #{earlier.number} {lifetime(earlier)}: {safe(earlier.text)}")
 
 
 def lifetime(record: Record) -> str:

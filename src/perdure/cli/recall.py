@@ -19,7 +19,7 @@ from perdure.cli.text_layout import clip, wrap
 from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.jsonable import brief_document, past_document
-from perdure.model import Hit, Recall, Record
+from perdure.model import Hit, Outdated, Recall, Record
 from perdure.recall.envelope import doubt_about
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: 
         if position:
             yield ""
         version = f"version {hit.record.version}" if past else None
-        yield _heading(hit.record, click.style(f"{hit.relevance:.2f}", fg="green"), version, several=several)
+        shown = click.style(f"{hit.relevance:.2f}", fg="green")
+        yield _heading(hit.record, shown, version, several=several, outdated=hit.outdated)
         yield from _text(hit.record, words, question, hit.passage)
         if hit.concepts:
             yield f"    {dim(safe(f'Contains: {_counted(hit.concepts)}'))}"
@@ -153,8 +154,11 @@ def _below(recall: Recall, *, explain: bool) -> list[Hit]:
     return [hit for hit in recall if hit.record.id not in above]
 
 
-def _heading(record: Record, relevance: str, version: str | None = None, *, several: bool) -> str:
+def _heading(
+    record: Record, relevance: str, version: str | None = None, *, several: bool, outdated: Outdated | None = None
+) -> str:
     marks, state = glyphs(), record.state if record.state != "active" else None
+    state = str(outdated) if outdated else state
     when = age(record.valid_at or record.created_at)
     facts = (version, record.category, ", ".join(record.tags), record.key, when, state, doubt_about(record))
     shown = clip(f" {marks.dot} ".join(safe(fact) for fact in facts if fact), width() - 24, marks.more)

@@ -17,6 +17,8 @@ _LONGEST_BAR: Final = 24
 _SHORTEST_BAR: Final = 8
 _LONGEST_NAME: Final = 16
 _ROUNDING: Final = 1e-3
+# These signals say in words which other memory they come from.
+_ABOUT_OTHERS: Final = ("supersedes", "outdated", "newer", "same_place")
 
 
 def score_bars(signals: Mapping[str, Signal], score: float, best: float) -> Iterator[str]:
@@ -54,6 +56,9 @@ def score_bars(signals: Mapping[str, Signal], score: float, best: float) -> Iter
         if signal.passage:
             start, end = signal.passage
             yield " " * _INDENT + dim(clip(f"passage: characters {start:,} to {end:,} of the text", width() - _INDENT))
+    for name, signal in signals.items():
+        if name in _ABOUT_OTHERS:
+            yield " " * _INDENT + dim(clip(signal.about, width() - _INDENT, marks.more))
     evidence = sum(signal.contribution for signal in signals.values())
     is_sum = abs(evidence - score) < _ROUNDING
     told = f"score {score:.3f}, to compare with the others of this answer"

@@ -229,9 +229,10 @@ class NewLimits(Body):
 
 
 class FactQuestion(FilterFields):
-    """Without a query, the newest."""
+    """Without a query, the newest. `about`: a person, by any name that they go by, or a thing."""
 
     query: str | None = None
+    about: str | None = None
     limit: Limit = 20
     history: bool = False
 

@@ -39,13 +39,14 @@ def facts(
     caller: Asking,
     *,
     query: str | None = None,
+    about: Annotated[str | None, Query(description="Only what is known of this person or thing.")] = None,
     conversation_id: str | None = None,
     category: Annotated[list[str] | None, Query(description="Repeated: any of them.")] = None,
     history: Annotated[bool, Query(description="Also facts that ended.")] = False,
     limit: Page = 20,
 ) -> Response:
     """Each with how many episodes it is known from, and with the facts that it took the place of."""
-    filters: Any = {"conversation_id": conversation_id, "category": category}
+    filters: Any = {"about": about, "conversation_id": conversation_id, "category": category}
     given = {name: value for name, value in filters.items() if value is not None}
     return json_response(list_document("facts", caller.memory.facts(query, limit=limit, history=history, **given)))
 

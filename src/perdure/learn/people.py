@@ -77,6 +77,10 @@ class People:
         person = self._called.get(label) or self.speaker(label, conversation)
         return f"{person}{apostrophe}{thing.lower()}"
 
+    def names_of(self, person: str) -> frozenset[str]:
+        """Every name that a person is known by and nobody else, in lower case."""
+        return frozenset((person, *(alias for alias, called in self._called.items() if called == person)))
+
     def is_own(self, subject: str, speaker: str, conversation: str) -> bool:
         """Whether somebody speaks of themselves, or of what is theirs."""
         owner = self.subject(subject.partition(_OWNER)[0], conversation)

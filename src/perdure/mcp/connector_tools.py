@@ -18,7 +18,7 @@ _MOST: Final = 10
 
 def search(call: ToolCall, *, query: str) -> ToolAnswer:
     found = call.memory.recall(query, limit=_MOST, namespaces=call.namespaces)
-    return _as_json({"results": [_result(hit.record) for hit in found]})
+    return _as_json({"results": [{**_result(hit.record), "title": hit.line} for hit in found]})
 
 
 def fetch(call: ToolCall, *, id: str) -> ToolAnswer:

@@ -5,7 +5,7 @@ Where several namespaces are asked, words are counted over all of them together,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -27,7 +27,7 @@ from perdure.recall.top_k import top_k, top_k_newest
 from perdure.recall.vectors import values_at
 from perdure.text.bm25 import WordCounts
 from perdure.text.names_and_times import WORDS_THAT_TELL_WHEN, asks_when
-from perdure.text.persons import meant_roles
+from perdure.text.persons import ROLES, meant_roles
 from perdure.tiers import TIERS, Tier
 from perdure.values import replace, value_class
 
@@ -133,6 +133,35 @@ class Candidates:
             positions = np.array([*(names.index(value) if value in names else -1 for value in values), -1], np.intp)
             columns.append(positions.take(values_at(partition.snapshot.columns.category, rows)))
         return np.concatenate(columns)
+
+    def vectors(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Of candidates that have one; of a long memory that of its first window."""
+        own = np.concatenate([each for _, each in self.parts])[rows]
+        if len(self.parts) == 1:
+            return self.parts[0][0].snapshot.vectors.matrix[own]
+        places = self.partition[rows].tolist()
+        matrices: list[NDArray[np.float32]] = [partition.snapshot.vectors.matrix for partition, _ in self.parts]
+        rows_of: list[NDArray[np.float32]] = [
+            matrices[place][row] for place, row in zip(places, own.tolist(), strict=True)
+        ]
+        return np.stack(rows_of)
+
+    def ended_facts_of(self, rows: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Each of these messages from which a fact may have been learned that holds no more, with all candidates that
+        may have been learned from it: facts of the same conversation and moment.
+        """
+        if self.superseded is None or not self.superseded.any():
+            return
+        conversation, dated = column_of(self.parts, "conversation"), column_of(self.parts, "dated")
+        is_fact = (conversation != NOBODY) & (column_of(self.parts, "group") == NOBODY)
+        facts, said = np.flatnonzero(is_fact), rows[~is_fact[rows] & (conversation[rows] != NOBODY)]
+        same = np.ones((len(said), len(facts)), np.bool_)
+        for column in (self.partition, conversation, dated):
+            same &= column[said][:, np.newaxis] == column[facts]
+        for row, learned in zip(said.tolist(), same, strict=True):
+            found = facts[learned]
+            if self.superseded[found].any():
+                yield row, found
 
 
 class _Retrieved(NamedTuple):
@@ -282,6 +311,8 @@ class Retriever:
             best = union(worded[top_k(scores[worded], _WITH_NEIGHBOURS)], near.best(_WITH_NEIGHBOURS).rows)
             around = conversation.neighbours(best).ravel()
             around = around[around >= 0]
+            if snapshot.superseded and self.request.looks_back:
+                around = np.concatenate([around, conversation.facts_of(best)])
             rows = union(rows, around[allowed[around]])
         listed = np.zeros((2, len(rows)), np.bool_)
         listed[0, np.searchsorted(rows, worded)] = True
@@ -293,7 +324,7 @@ class Retriever:
         conversation, embedding = snapshot.conversation, self.embedding
         if conversation is None or embedding is None:
             return None
-        named = tells_when = np.zeros(len(rows), np.bool_)
+        named = by_name = tells_when = np.zeros(len(rows), np.bool_)
         if asks_when(self.query.text):
             tells_when = snapshot.lexical.holding_any(_TELLING_WHEN)[rows]
         if embedding.speakers:
@@ -302,13 +333,16 @@ class Retriever:
             holding = (
                 snapshot.lexical.holding_any(term_hashes(list(embedding.speakers)))[rows] if unsaid.any() else unsaid
             )
-            named = conversation.said_by(rows, embedding.speakers) | (unsaid & holding)
+            named = by_name = conversation.said_by(rows, embedding.speakers) | (unsaid & holding)
+            if not embedding.speakers.isdisjoint(ROLES):
+                by_name = conversation.said_by(rows, embedding.speakers.difference(ROLES))
         return ConversationFeatures.of(
             conversation,
             rows,
             conversation.neighbours(rows),
             snapshot.lexical.lengths.take(rows),
             named=named,
+            by_name=by_name,
             roles=meant_roles(self.query.text),
             tells_when=tells_when,
         )

@@ -15,8 +15,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 import numpy as np
 
+from perdure.model import MIN_RELEVANCE
 from perdure.recall.introduced import IntroducedNames
-from perdure.recall.relevance import ANSWERING, ASKING, ASSISTANT, BRIEF, MEANT, NEIGHBOUR, TELLS_WHEN, WHOLE_TURN
+from perdure.recall.relevance import (
+    ANSWERING,
+    ASKING,
+    ASSISTANT,
+    BRIEF,
+    MEANT,
+    NEIGHBOUR,
+    TELLS_WHEN,
+    WHOLE_TURN,
+    log_odds,
+)
 from perdure.recall.signals import DECIMALS, SignalColumn
 from perdure.text.patterns import pattern
 from perdure.text.persons import ROLES, Role
@@ -31,6 +42,7 @@ if TYPE_CHECKING:
 REACH: Final = 2
 # The code of a row without a speaker or a session.
 NOBODY: Final = -1
+_FITS: Final = log_odds(MIN_RELEVANCE)
 # The words of a turn that only say when it was and who said it.
 _PREFIX_WORDS: Final = 4
 
@@ -118,6 +130,7 @@ class ConversationIndex:
 
     numbers: NDArray[np.int64]
     alive: NDArray[np.bool_]
+    dated: NDArray[np.int64]
     group: NDArray[np.int32]
     speaker: NDArray[np.int32]
     question_share: NDArray[np.float32]
@@ -186,6 +199,25 @@ class ConversationIndex:
         positions[self._order] = np.arange(len(self._order))
         return positions
 
+    @cached_property
+    def _facts(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """The living rows of what was learned from conversations, in the order of their moments, and these."""
+        rows = np.flatnonzero(self.alive & (self.conversation != NOBODY) & (self.group == NOBODY))
+        rows = rows[np.argsort(self.dated[rows], kind="stable")]
+        return rows, self.dated[rows]
+
+    def facts_of(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """What may have been learned from these rows: facts of the same conversation that hold from the moment on at
+        which a row was said.
+        """
+        facts, moments = self._facts
+        said = self.dated[rows]
+        first = np.searchsorted(moments, said, "left")
+        counts = np.searchsorted(moments, said, "right") - first
+        starts = np.repeat(first - counts.cumsum() + counts, counts)
+        found = facts[starts + np.arange(len(starts))]
+        return np.unique(found[self.conversation[found] == np.repeat(self.conversation[rows], counts)])
+
     def neighbours(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Of each row a column of those before and after it, the nearest before it first; -1 where around is none."""
         if not len(self._order):
@@ -217,7 +249,8 @@ def find_speakers(text: str, known: Iterable[ConversationIndex | SpeakerIndex]) 
         return NamedSpeakers(frozenset(), text)
     rest = _WORD.sub(lambda match: "" if _fold_word(match[1]) in names else match[0], text).strip()
     telling = [word for word in query_words(rest) if word not in STOPWORDS]
-    labelled = any(speakers.labels(name) for name in names for speakers in groups)
+    # A role is the name of everything that was said in it, so that it tells nothing.
+    labelled = any(speakers.labels(name) for name in names if name not in ROLES for speakers in groups)
     least = _LEAST_WORDS if labelled else 1
     return NamedSpeakers(frozenset(names), rest if len(telling) >= least else text, labelled)
 
@@ -233,8 +266,8 @@ def _fold_word(word: str) -> str:
 class ConversationFeatures:
     """Of each candidate: the positions of its neighbours among the candidates (-1: none), the share of it that asks,
     whether the query means who says it, whether an assistant says it that is not meant, how much of a whole turn it
-    is, whether a person says it and not a role, whether it tells a time that the query asks for, and whether it was
-    learned from the conversation.
+    is, whether a person says it and not a role, whether it tells a time that the query asks for, whether it was learned
+    from the conversation, and whether the query means who says it by their name.
     """
 
     neighbours: NDArray[np.int32]
@@ -245,6 +278,7 @@ class ConversationFeatures:
     person: NDArray[np.bool_]
     tells_when: NDArray[np.bool_]
     learned: NDArray[np.bool_]
+    by_name: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -255,11 +289,12 @@ class ConversationFeatures:
         lengths: NDArray[np.uint32],
         *,
         named: NDArray[np.bool_],
+        by_name: NDArray[np.bool_],
         roles: Collection[Role],
         tells_when: NDArray[np.bool_],
     ) -> ConversationFeatures:
         """Of candidate rows in ascending order and their neighbours; one that is no candidate does not count. `lengths`
-        are the words of each, `named` who is named, `roles` who is meant besides.
+        are the words of each, `named` who is named, `by_name` who is named as a person, `roles` who is meant besides.
         """
         # One place more than there are rows, so that -1 falls on it.
         places = np.full(len(index.numbers) + 1, -1, np.int32)
@@ -278,13 +313,14 @@ class ConversationFeatures:
             ~index.in_role(rows, get_args(Role)),
             tells_when,
             (index.conversation[rows] != NOBODY) & ~in_session,
+            by_name,
         )
 
     @classmethod
     def none(cls, count: int) -> ConversationFeatures:
         """Of candidates that stand in no conversation."""
         no = np.zeros(count, np.bool_)
-        return cls(np.full((2 * REACH, count), -1, np.int32), np.zeros(count), no, no, np.ones(count), no, no, no)
+        return cls(np.full((2 * REACH, count), -1, np.int32), np.zeros(count), no, no, np.ones(count), no, no, no, no)
 
     @classmethod
     def joined(cls, parts: Sequence[ConversationFeatures]) -> ConversationFeatures:
@@ -303,6 +339,7 @@ class ConversationFeatures:
             np.concatenate([part.person for part in parts]),
             np.concatenate([part.tells_when for part in parts]),
             np.concatenate([part.learned for part in parts]),
+            np.concatenate([part.by_name for part in parts]),
         )
 
 
@@ -310,8 +347,10 @@ def conversation_columns(
     evidence: NDArray[np.float64], features: ConversationFeatures, weight: float
 ) -> dict[str, SignalColumn]:
     """What the conversation adds to the evidence that each candidate has by itself."""
+    # All that a user says is said by the user: that makes nothing fit.
+    meant = features.meant & (features.by_name | (evidence >= _FITS))
     own = {
-        "named": SignalColumn(features.meant, features.meant.astype(float), weight * MEANT, optional=True),
+        "named": SignalColumn(features.meant, meant.astype(float), weight * MEANT, optional=True),
         "assistant": SignalColumn(
             features.assistant, features.assistant.astype(float), weight * ASSISTANT, optional=True
         ),

@@ -100,6 +100,8 @@ def _origin(packed: ContextItem, style: Style) -> str:
         state = "" if record.state == "active" else record.state
         until = f"until {local_day(record.invalid_at)}" if record.invalid_at else ""
         parts.append(f"{state} {until}".strip())
+    if packed.outdated is not None:
+        parts.append(str(packed.outdated))
     if isinstance(speaker, str):
         parts.append(_word(speaker))
     if record.source != "manual":

@@ -450,6 +450,7 @@ class NamespaceIndex:
             conversation = ConversationIndex(
                 columns.number,
                 alive,
+                columns.dated,
                 columns.group,
                 columns.speaker,
                 columns.question_share,

@@ -14,7 +14,7 @@ from perdure.clock import to_micros
 from perdure.ids import LEARNED
 from perdure.model import Filter, Record
 from perdure.recall.query import MOST_SUPERSEDED, OUT_OF_TIME, ParsedQuery, SearchRequest, meeting_requirements
-from perdure.recall.ranking import Explanation, Ranked
+from perdure.recall.ranking import EndedFacts, Explanation, Ranked
 from perdure.recall.recipe import MOST_SCORED
 from perdure.recall.relevance import (
     REQUIRED,
@@ -54,7 +54,7 @@ Key: TypeAlias = tuple[int, int]
 
 def search_disk(
     store: Store, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key] = ()
-) -> tuple[list[Ranked], list[Ranked], tuple[str, ...]]:
+) -> tuple[list[Ranked], EndedFacts, tuple[str, ...]]:
     """The best memories by words that fit, best first, or the nearest if none does; the best of the learned facts that
     hold no more; and notes. IndexDamaged when the words cannot be looked up on disk.
     """
@@ -105,14 +105,15 @@ def search_disk(
                 found = {key: score for key, score in found.items() if key in fetched}
             scores |= found
     if counts is None or not scores:
-        return [], [], tuple(notes)
+        return [], EndedFacts(), tuple(notes)
     wider = replace(request, limit=request.limit + len(superseded)) if superseded else request
     evidence = WordEvidence(asked, scores, held, counts)
     ranked = fitting(wider, rank_records(request, query, scores, fetched, evidence), evidence, fetched)
     if not superseded:
-        return ranked, [], tuple(notes)
+        return ranked, EndedFacts(), tuple(notes)
     current = [one for one in ranked if (one.namespace, one.number) not in superseded]
-    return current, [one for one in ranked if (one.namespace, one.number) in superseded], tuple(notes)
+    ended = [one for one in ranked if (one.namespace, one.number) in superseded]
+    return current, EndedFacts(ended), tuple(notes)
 
 
 def superseded_facts(filter: Filter) -> Filter:

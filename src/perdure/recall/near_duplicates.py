@@ -5,31 +5,23 @@ The rule is careful: a number, a name or a `not` makes a difference, and what ha
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
-from perdure.ids import LEARNED
-from perdure.model import Hit, Json, Record
-from perdure.text.stopwords import STOPWORDS
+from perdure.model import Json, Record
 from perdure.text.words import searchable, terms
 
 _LOOKED_AT: Final = 4096
 _ARTICLES: Final = frozenset({"a", "an", "the"})
-_NEGATIONS: Final = frozenset({"no", "not", "never", "none", "nor", "t", "don", "cannot", "without"})
+NEGATIONS: Final = frozenset({"no", "not", "never", "none", "nor", "t", "don", "cannot", "without"})
 _TOGETHER: Final = 3
 _ALIKE: Final = 0.9
-# The share of a fact's words by which a message says it.
-TOLD: Final = 0.75
 # What is known of so many texts, none longer than this; about a megabyte.
 _TEXTS_KNOWN: Final = 1024
 _SHORT: Final = 512
 _known: Final[dict[tuple[int, int], _Runs]] = {}
 _NO_WORDS: Final = 0
-_ADDED_DATES: Final = re.compile(r" \([0-9]{4}[^)]*\)")
-_Key = TypeVar("_Key")
 
 
 class _Runs(NamedTuple):
@@ -86,50 +78,8 @@ def is_near_duplicate(first: Shingles, second: Shingles) -> bool:
     own, other = Counter(_words(first.text)), Counter(_words(second.text))
     # A negation or a number turns a sentence into another one.
     different = (*(own - other), *(other - own))
-    return not any(term in _NEGATIONS or any(map(str.isdigit, term)) for term in different)
+    return not any(term in NEGATIONS or any(map(str.isdigit, term)) for term in different)
 
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(term for term in terms(searchable(text)) if term not in _ARTICLES)
-
-
-def without_repeats(hits: Mapping[_Key, Hit], limit: int) -> dict[_Key, Hit]:
-    """The first hits, best first: of a fact and the messages from which it was learned, the one that stands first."""
-    kept: dict[_Key, Hit] = {}
-    facts: list[LearnedWords] = []
-    messages: list[LearnedWords] = []
-    for key, hit in hits.items():
-        record = hit.record
-        own, others = (facts, messages) if record.source == LEARNED else (messages, facts)
-        told = LearnedWords.of(record)
-        if any(told.says(other) if own is messages else other.says(told) for other in others):
-            continue
-        own.append(told)
-        kept[key] = hit
-        if len(kept) == limit:
-            break
-    return kept
-
-
-@dataclass(frozen=True, slots=True)
-class LearnedWords:
-    """What a learned fact says, or a message, without the dates that were added to it."""
-
-    conversation: str | None
-    words: frozenset[str]
-    denies: bool
-
-    @classmethod
-    def of(cls, record: Record) -> LearnedWords:
-        speaker = record.metadata.get("speaker")
-        text = _ADDED_DATES.sub("", record.text[:_LOOKED_AT])
-        words = frozenset(terms(searchable(f"{speaker if isinstance(speaker, str) else ''} {text}")))
-        return cls(record.conversation_id, words - STOPWORDS, not words.isdisjoint(_NEGATIONS))
-
-    def says(self, fact: LearnedWords, share: float = TOLD) -> bool:
-        """Whether nearly all words of a fact stand here: what was told in the first person has other forms of verbs. A
-        message without any `not` does not say that something is not so.
-        """
-        if self.conversation is None or self.conversation != fact.conversation or (fact.denies and not self.denies):
-            return False
-        return len(fact.words & self.words) >= share * len(fact.words)

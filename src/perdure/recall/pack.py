@@ -218,7 +218,9 @@ class _Packer:
         return self._entry(record, relevance, "excerpt", text) if text else None
 
     def _entry(self, record: Record, relevance: float | None, form: Form, text: str) -> _Entry:
-        packed = ContextItem(record, f"{record.title}\n{text}" if record.title else text, form, relevance)
+        hit = self._hits.get((record.namespace, record.number))
+        whole = f"{record.title}\n{text}" if record.title else text
+        packed = ContextItem(record, whole, form, relevance, hit.outdated if hit else None)
         line = item(packed, self._how.style)
         return _Entry(packed, line, self.count(line + "\n"))
 

@@ -60,6 +60,10 @@ _MAY_NAME_A_TIME: Final = pattern(
 )
 # It names one thing, as `100`, `2023` and `18th` do not.
 _CODE: Final = pattern("(?=.*[0-9])(?!(?:19|20)[0-9][0-9]$|[0-9]+[a-z]{1,2}$).{4}")
+# Who asks so asks for what held once.
+_ASKS_FOR_THE_PAST: Final = pattern(
+    r"\b(?:before|previous|previously|former|formerly|used to|original|originally|in the past|first|back then)\b"
+)
 # Behind this something else may begin.
 _SENTENCE_END: Final = pattern(r"[\n\r.!?\u2026\u3002\uff01\uff1f]\s*\S")
 
@@ -265,6 +269,11 @@ class ParsedQuery:
         """The query without its words of time: no memory fits worse because it does not hold `7 days ago`."""
         words = query_words(self.times.content) if self.times else ()
         return replace(self, words=words, word_count=0) if words else self
+
+    @property
+    def asks_for_the_past(self) -> bool:
+        """Whether it asks for what held once, and not for what holds now."""
+        return _ASKS_FOR_THE_PAST.search(self.text.lower()) is not None
 
     def without(self, names: Collection[str]) -> ParsedQuery:
         """The query without the words that are such names, unless it has no others."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from perdure.model import Record, Signal
 from perdure.recall.recipe import Recipe
@@ -13,6 +13,7 @@ from perdure.text.windows import windows
 from perdure.values import replace
 
 _Ranked = TypeVar("_Ranked")
+_NOTHING_TOLD: Final[Mapping[tuple[int, int], Collection[int]]] = {}
 
 
 class Explanation(Mapping[str, Signal]):
@@ -70,6 +71,15 @@ class Ranked(NamedTuple):
     category: str | None
     relevance: float = 0.0
     by_words: bool = False
+
+
+class EndedFacts(NamedTuple):
+    """Learned facts that hold no more, and beside them those that were learned from the same messages. `told`: the
+    numbers of the facts that may have been learned from a message, by the place of its namespace and its number.
+    """
+
+    ranked: Sequence[Ranked] = ()
+    told: Mapping[tuple[int, int], Collection[int]] = _NOTHING_TOLD
 
 
 def with_passage(explanation: Mapping[str, Signal], record: Record, best: BestWindow) -> Explanation:

@@ -8,14 +8,16 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import FEW_VECTORS, Embedder, Generation, Vectors, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
+from perdure.ids import LEARNED
 from perdure.model import LEARNING_CATEGORIES, Compared, Filter, Hit, Mode, Recall, Record
 from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, OUT_OF_TIME, ParsedQuery, SearchRequest, parse_query
-from perdure.recall.ranking import BestWindow, Ranked, select, with_passage
+from perdure.recall.ranking import BestWindow, EndedFacts, Ranked, select, with_passage
 from perdure.store.port import Store
 from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS
 from perdure.values import replace
@@ -57,13 +59,14 @@ _EVENTS_COMPARED: Final = 5
 _EVENT_WEIGHT: Final = 0.5
 # A memory can vanish between ranking and fetching; the next attempt does not rank it any more.
 _MORE_ATTEMPTS: Final = 3
+_source: Final = attrgetter("record.source")
 _NO_WINDOWS: Final[Mapping[tuple[int, int], BestWindow]] = {}
 
 
 class _Ranking(NamedTuple):
     """The chosen candidates, and what the answer says about how they were found. `pasts`: what was otherwise in each
     namespace, when the request is about the past. `partitions`: where an index was searched, as it is now.
-    `superseded`: the best of the learned facts that hold no more. `windows`: of long memories, what is nearest in them.
+    `ended`: the best of the learned facts that hold no more. `windows`: of long memories, what is nearest in them.
     """
 
     ranked: Sequence[Ranked]
@@ -72,7 +75,7 @@ class _Ranking(NamedTuple):
     pasts: Sequence[Past] = ()
     partitions: Sequence[Partition] = ()
     compared: Compared = Compared()
-    superseded: Sequence[Ranked] = ()
+    ended: EndedFacts = EndedFacts()
     windows: Mapping[Key, BestWindow] = _NO_WINDOWS
 
 
@@ -146,7 +149,8 @@ class Recaller:
             unreadable |= {(candidate.namespace, candidate.number) for candidate in ranking.ranked} - hits.keys()
             ranking = self._rank(request, query, unreadable)
             hits = self._hits(request, query, ranking)
-        is_final = len(hits) <= request.limit and not ranking.superseded
+        is_final = not ranking.ended.ranked and LEARNED not in map(_source, hits.values())
+        is_final = is_final and len(hits) <= request.limit
         hits = hits if is_final else self._best(request, query, ranking, hits)
         notes = [*ranking.notes, *found_times]
         if query.is_long:
@@ -217,10 +221,10 @@ class Recaller:
             from perdure.recall.keyword_search import search_disk
 
             try:
-                ranked, superseded, noted = search_disk(self._store, request, query, unreadable)
+                ranked, ended, noted = search_disk(self._store, request, query, unreadable)
                 chosen = select(request.recipe, ranked, request.limit)
                 compared = Compared(len(ranked))
-                return _Ranking(chosen, "keyword", (missing, *noted), compared=compared, superseded=superseded)
+                return _Ranking(chosen, "keyword", (missing, *noted), compared=compared, ended=ended)
             except IndexDamaged:
                 notes.append(NO_FTS)
         if not _has_numpy():
@@ -253,14 +257,14 @@ class Recaller:
             query = query.without(embedding.unsaid)
         retriever = Retriever(self._store, request, query, embedding, unreadable)
         candidates, noted = retriever.retrieve(partitions)
-        ranked, superseded = rank(candidates, request, query, self._store, None if embedding is None else chosen)
+        ranked, ended = rank(candidates, request, query, self._store, None if embedding is None else chosen)
         limit = request.limit if request.recipe.balances else len(ranked)
         compared = Compared(int(candidates.by_keyword.sum()), int(candidates.by_vector.sum()), candidates.searched)
         best = select(request.recipe, ranked, limit)
         windows = _NO_WINDOWS
         if any(each.snapshot.vectors.windows is not None for each in partitions):
             windows = best_windows(candidates, best, embedding, chosen.embedder)
-        return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, superseded, windows)
+        return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, ended, windows)
 
     def _search_places(self, request: SearchRequest, query: ParsedQuery, missing: str) -> _SearchPlaces:
         while True:
@@ -520,13 +524,12 @@ class Recaller:
         """As many as the answer has room for, none that another one says again, and with what holds now in place of
         what held before.
         """
-        if ranking.superseded:
-            from perdure.recall.successors import find_successors, with_successors
+        if ranking.ended.ranked:
+            from perdure.recall.successors import read_ended_facts, with_successors
 
-            hits = with_successors(hits, find_successors(self._store, request, query, ranking.superseded))
-        if len(hits) <= request.limit:
-            return dict(hits)
-        from perdure.recall.near_duplicates import without_repeats
+            looked_at = read_ended_facts(self._store, request, query, ranking.ended)
+            hits = with_successors(hits, looked_at, request, asks_for_the_past=query.asks_for_the_past)
+        from perdure.recall.learned_from import without_repeats
 
         return without_repeats(hits, request.limit)
 

@@ -59,6 +59,12 @@ ANSWERING: Final = 0.7
 WHOLE_TURN: Final = 8
 # That it is of the time that the question names.
 TIME: Final = 2.6
+# That what it says holds no more.
+OUTDATED: Final = -0.6
+# Two statements of one speaker are about the same thing from this cosine on, and answer equally if the evidence for one
+# is no more than this below that for the other. Then the newer one counts more by the last digit that is shown.
+SAME_THING: Final = 0.75
+EQUALLY: Final = 0.2
 
 # The cosine that a question and an unrelated text usually have, with a model that was not measured.
 USUALLY_UNRELATED: Final = 0.1

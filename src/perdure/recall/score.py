@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from perdure.recall.candidates import ArrayFeatures, Candidates, Ranks, column_of, union
-from perdure.recall.conversation import conversation_columns
-from perdure.recall.query import MOST_SUPERSEDED
-from perdure.recall.ranking import Explanation, Ranked
+from perdure.recall.conversation import NOBODY, conversation_columns
+from perdure.recall.query import MOST_SUPERSEDED, term_hashes
+from perdure.recall.ranking import EndedFacts, Explanation, Ranked
 from perdure.recall.recipe import BALANCED
 from perdure.recall.relevance import (
+    EQUALLY,
     MEANING,
     REQUIRED,
+    SAME_THING,
     UNASKED,
     about_the_rest,
     evidence_by_words,
@@ -43,6 +45,13 @@ if TYPE_CHECKING:
     from perdure.recall.recipe import Recipe
     from perdure.store.port import Store
 
+NEWER: Final = "It is newer than a statement of the same speaker about the same thing that answers as well."
+# From this share on a turn asks and tells nothing.
+_ASKS: Final = 0.5
+# A relevance of 1 has no log-odds.
+_HIGHEST: Final = 0.9999
+# Of evidence: what the last digit of a relevance is worth around one half.
+_LAST_DIGIT: Final = 4e-4
 # A learned fact may be said by so many messages that are found as well.
 _REPEATED: Final = 2
 
@@ -57,7 +66,7 @@ class RecipeScores(NamedTuple):
 
 def rank(
     candidates: Candidates, request: SearchRequest, query: ParsedQuery, store: Store, chosen: Chosen | None
-) -> tuple[list[Ranked], list[Ranked]]:
+) -> tuple[list[Ranked], EndedFacts]:
     """The best candidates that fit, best first, and of each balanced category as many as the recipe may need; some more
     where learned facts are among them; where none fits, the one that comes nearest. Beside them the best of the facts
     that hold no more. `chosen`: who embedded the query, if it has an embedding.
@@ -81,7 +90,15 @@ def rank(
         for which in range(len(recipe.balanced_categories)):
             of_category = possible[categories[possible] == which]
             rows = union(rows, top_k_newest(of_category, score, candidates.number, recipe.per_category))
+    is_talk = candidates.conversation is not None and recipe.is_relevance and recipe.conversation_weight
+    if is_talk and not (query.time_ranges or query.asks_for_the_past):
+        newer = newer_statements(candidates, fits, rows)
+        if newer.any():
+            columns["newer"] = SignalColumn(newer, newer, 1.0, about=NEWER, optional=True)
+            score = fits = np.where(newer > 0, relevance(total_of(columns)), fits)
     rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -score[rows]))]
+    told = {} if superseded is None else dict(candidates.ended_facts_of(rows))
+    past = union(past, np.concatenate([*told.values()])) if told else past
     ranked: list[Ranked] = []
     for row in (*rows.tolist(), *past.tolist()):
         namespace = candidates.parts[int(candidates.partition[row])][0].namespace
@@ -90,7 +107,37 @@ def rank(
         explanation = Explanation(partial(explain, columns, row))
         number, by_words = int(candidates.number[row]), bool(candidates.keyword[row] > 0)
         ranked.append(Ranked(namespace, number, float(score[row]), explanation, category, float(fits[row]), by_words))
-    return ranked[: len(rows)], ranked[len(rows) :]
+    keys = {row: (ranked[at].namespace, ranked[at].number) for at, row in enumerate(rows.tolist())}
+    numbers = {keys[row]: candidates.number[facts].tolist() for row, facts in told.items()}
+    return ranked[: len(rows)], EndedFacts(ranked[len(rows) :], numbers)
+
+
+def newer_statements(candidates: Candidates, fits: NDArray[np.float64], rows: NDArray[np.intp]) -> NDArray[np.float64]:
+    """What is added to the evidence for each candidate, so that of the statements of a speaker about the same thing
+    that answer equally the newest stands first. Nothing for what only asks.
+    """
+    added, features = np.zeros(len(fits)), candidates.conversation
+    if features is None:
+        return added
+    speaker = column_of(candidates.parts, "speaker")
+    rows = rows[candidates.has_vector[rows] & (speaker[rows] != NOBODY) & (features.question_share[rows] < _ASKS)]
+    if len(rows) < 2:  # noqa: PLR2004 - two are compared
+        return added
+    dated = column_of(candidates.parts, "dated")
+    rows = rows[np.lexsort((candidates.number[rows], dated[rows]))]
+    evidence = np.log(fits[rows] / (1.0 - np.minimum(fits[rows], _HIGHEST)))
+    vectors = candidates.vectors(rows)
+    related = vectors @ vectors.T >= SAME_THING
+    for column in (speaker, candidates.partition):
+        related &= column[rows][:, np.newaxis] == column[rows]
+    related &= evidence - evidence[:, np.newaxis] <= EQUALLY
+    final = evidence.copy()
+    for newer in range(1, len(rows)):
+        older = np.flatnonzero(related[newer, :newer] & (dated[rows[:newer]] < dated[rows[newer]]))
+        if len(older) and (best := final[older].max()) >= final[newer]:
+            final[newer] = best + _LAST_DIGIT
+    added[rows] = final - evidence
+    return added
 
 
 def scored(
@@ -165,8 +212,22 @@ def evidence_columns(
         columns["sentence"] = SignalColumn(more, more, 1.0, optional=True)
     if query.time_ranges:
         about = about_the_rest(total_of(columns), coverage)
-        columns["time"] = time_evidence(column_of(candidates.parts, "dated"), query, about)
+        columns["time"] = time_evidence(
+            column_of(candidates.parts, "dated"), query, about, holding_month(candidates, query)
+        )
     return columns
+
+
+def holding_month(candidates: Candidates, query: ParsedQuery) -> NDArray[np.float64]:
+    """1 for each candidate that holds the name of a month that the question names."""
+    from perdure.recall.time_questions import month_of
+
+    months = [month for span in query.time_ranges if (month := month_of(span))]
+    if not months:
+        return np.zeros(len(candidates.number))
+    terms = term_hashes(months)
+    held = [partition.snapshot.lexical.holding_any(terms)[rows] for partition, rows in candidates.parts]
+    return np.concatenate(held).astype(np.float64)
 
 
 def usual_cosine(candidates: Candidates, chosen: Chosen) -> float:

@@ -1,8 +1,9 @@
-"""What took the place of a learned fact answers in its stead.
+"""What took the place of a learned fact answers in its stead, and before the messages that said what held before.
 
 Who asks where somebody lives means where they live now, and `moved to Tokyo` looks less like that question than `lives
-in Osaka`. So a fact that holds no more passes its score on to the fact that superseded it, which also stands before the
-messages that said what was true before. Those stay: they were said, and they are dated.
+in Osaka`. So a fact that holds no more passes its relevance on to the fact that superseded it, and so does a message
+from which it was learned. Such a message stays, because it was said; it counts less, and is marked as outdated. Of a
+message that told several facts, the fact nearest to the question decides.
 """
 
 from __future__ import annotations
@@ -10,60 +11,105 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from perdure.clock import format_time
-from perdure.ids import LEARNED, MemoryId
-from perdure.model import Hit, Record, Signal
-from perdure.recall.near_duplicates import TOLD, LearnedWords
+from perdure.ids import LEARNED, MemoryId, parse_reference
+from perdure.model import Hit, Outdated, Record, Signal
+from perdure.recall.learned_from import ToldWords
+from perdure.recall.ranking import Explanation
+from perdure.recall.relevance import OUTDATED, log_odds, relevance
+from perdure.text.preview import when
 from perdure.text.words import terms
+from perdure.values import replace
 from perdure.visibility import is_visible, matches_filter
 
 if TYPE_CHECKING:
     from perdure.recall.keyword_search import Key
     from perdure.recall.query import ParsedQuery, SearchRequest
-    from perdure.recall.ranking import Ranked
+    from perdure.recall.ranking import EndedFacts
     from perdure.store.port import Reader, Store
 
 # So many times in a row may a fact have been superseded.
 _MOST_STEPS: Final = 32
 # A message that answers much better than the fact answers by something else that it said.
-_NEARLY: Final = 0.75
-# The share of a fact's words by which a message says it, where both are of the same moment.
-_TOLD_THEN: Final = 0.5
+_NEARLY: Final = 0.5
+# A relevance of 1 has no log-odds.
+_HIGHEST: Final = 0.9999
 
 
-class Successor(NamedTuple):
-    """A fact that holds no more, how well it answers, and what holds instead of it."""
+class EndedFact(NamedTuple):
+    """A fact that holds no more, how well it answers, and what holds instead of it and may be shown. `messages` are the
+    ids of those that its episodes hold, of a fact that does not name the moments at which it was said.
+    """
 
-    before: Record
+    record: Record
+    told: ToldWords
     relevance: float
     score: float
-    current: Record
     namespace: int
-    concepts: Mapping[str, int]
+    current: tuple[Record, ...]
+    outdated: Outdated
+    messages: frozenset[str] = frozenset()
 
 
-def find_successors(
-    store: Store, request: SearchRequest, query: ParsedQuery, superseded: Sequence[Ranked]
-) -> list[Successor]:
-    """Of facts that hold no more, those that were superseded by one that may be shown, best first."""
-    found: list[Successor] = []
+class FactsLookedAt(NamedTuple):
+    """Facts that hold no more, best first. `told`: of each message, the facts that may have been learned from it, each
+    with its score, be they in force or not. `asked` are the words of the question, as hashes.
+    """
+
+    ended: Sequence[EndedFact]
+    told: Mapping[Key, Sequence[tuple[Record, float]]]
+    asked: frozenset[int]
+
+
+def read_ended_facts(store: Store, request: SearchRequest, query: ParsedQuery, facts: EndedFacts) -> FactsLookedAt:
+    """What holds no more, as far as the question asks for what holds now."""
+    ended: list[EndedFact] = []
+    records: dict[Key, Record] = {}
+    scores = {(one.namespace, one.number): one for one in facts.ranked}
     for namespace, name in enumerate(request.namespaces):
-        ranked = {one.number: one for one in superseded if one.namespace == namespace}
-        if not ranked:
+        numbers = [one.number for one in facts.ranked if one.namespace == namespace]
+        if not numbers:
             continue
         with store.read(name) as reader:
-            facts = reader.fetch(list(ranked))
-            current = current_facts(reader, facts)
-        for fact in facts:
-            if matches_rest(query, fact):
-                continue
-            relevance, score = ranked[fact.number].relevance, ranked[fact.number].score
-            for record in current[fact.id]:
-                concepts: Mapping[str, int] = query.required.counts(record) if query.required else {}
-                shown = is_visible(record, request.filter, request.now) and matches_filter(record, request.filter)
-                if shown and all(concepts.values()):
-                    found.append(Successor(fact, relevance, score, record, namespace, concepts))
-    return sorted(found, key=lambda one: -one.score)
+            found = reader.fetch(numbers)
+            past = [fact for fact in found if fact.state == "superseded" and not matches_past(query, fact)]
+            current = current_facts(reader, past)
+            messages = {fact.id: messages_of(reader, fact) for fact in past}
+        records |= {(namespace, fact.number): fact for fact in found}
+        for fact in past:
+            visible = [one for one in current[fact.id] if is_visible(one, request.filter, request.now)]
+            shown = [one for one in visible if matches_filter(one, request.filter) and holds_concepts(query, one)]
+            outdated = Outdated(fact.invalid_at, visible[0].number if visible else None)
+            one = scores[namespace, fact.number]
+            told, said = ToldWords.of(fact), messages[fact.id]
+            ended.append(
+                EndedFact(fact, told, one.relevance, one.score, namespace, tuple(shown), outdated, said)
+            )  # fmt: skip
+    by_message = {
+        key: [(records[key[0], number], scores[key[0], number].score) for number in some if (key[0], number) in records]
+        for key, some in facts.told.items()
+    }
+    return FactsLookedAt(sorted(ended, key=lambda one: -one.score), by_message, frozenset(map(hash, query.stems)))
+
+
+def holds_concepts(query: ParsedQuery, record: Record) -> bool:
+    return query.required is None or all(query.required.counts(record).values())
+
+
+def messages_of(reader: Reader, fact: Record) -> frozenset[str]:
+    """Of a fact that rules did not learn: a model does not say which of the messages told it."""
+    if "said_at" in fact.metadata:
+        return frozenset()
+    episodes = (episode for id in fact.evidence for episode in reader.find(parse_reference(id)))
+    return frozenset(message for episode in episodes for message in episode.evidence)
+
+
+def matches_past(query: ParsedQuery, fact: Record) -> bool:
+    """Whether the query asks for what a fact says although it holds no more: for a time at which it held, or for
+    something else that it says.
+    """
+    if fact.invalid_at and any(span.until and span.until <= fact.invalid_at for span in query.time_ranges):
+        return True
+    return matches_rest(query, fact)
 
 
 def matches_rest(query: ParsedQuery, fact: Record) -> bool:
@@ -102,31 +148,71 @@ def current_facts(reader: Reader, facts: Iterable[Record]) -> dict[MemoryId, lis
     return current
 
 
-def with_successors(hits: Mapping[Key, Hit], successors: Sequence[Successor]) -> dict[Key, Hit]:
+def with_successors(
+    hits: Mapping[Key, Hit], looked_at: FactsLookedAt, request: SearchRequest, *, asks_for_the_past: bool
+) -> dict[Key, Hit]:
     """The hits with what holds now: each at the place of what held before it, or higher, and before the messages that
-    said it.
+    said it, which are marked. Who asks for the past gets the marks alone.
     """
+    outdated = {key: ended for key, hit in hits.items() if (ended := ended_in(key, hit, looked_at))}
     placed = dict(hits)
-    for one in successors:
-        key = (one.namespace, one.current.number)
-        told = (hit.score for hit in hits.values() if hit.score * _NEARLY <= one.score and said(hit.record, one))
-        score, own = max(one.score, *told, 0.0), placed.get(key)
-        if own is not None and own.score >= score:
+    for one in () if asks_for_the_past else looked_at.ended:
+        said = [hits[key] for key, ended in outdated.items() if ended is one]
+        fit = max([one.relevance, *(hit.relevance for hit in said)])
+        score = max([one.score, *(hit.score for hit in said)])
+        for record in one.current if fit >= request.min_relevance else ():
+            key = (one.namespace, record.number)
+            about = f"It took the place of #{one.record.number}."
+            own = placed.get(key)
+            if own is None or own.score < score:
+                placed[key] = with_relevance(own or Hit(record, 0.0, 0.0, {}), fit, score, "supersedes", about, request)
+    for key, one in outdated.items():
+        hit = placed[key]
+        if asks_for_the_past:
+            placed[key] = replace(hit, outdated=one.outdated)
             continue
-        gained = score - (own.score if own else 0.0)
-        signal = Signal(one.score, None, gained, 1.0, gained, f"It took the place of #{one.before.number}.")
-        explain = {**(own.explain if own else {}), "supersedes": signal}
-        relevance = max(one.relevance, own.relevance if own else 0.0)
-        placed[key] = Hit(one.current, relevance, score, explain, own.concepts if own else one.concepts)
-    first = {(one.namespace, one.current.number) for one in successors}
-    return dict(sorted(placed.items(), key=lambda item: (-item[1].score, item[0] not in first)))
+        fit = float(relevance(log_odds(min(hit.relevance, _HIGHEST)) + OUTDATED))
+        # What fits stays in the answer: it is dated, and says what holds instead.
+        fit = max(fit, min(hit.relevance, request.min_relevance))
+        score = fit if request.recipe.is_relevance else hit.score * fit / hit.relevance
+        about = f"It holds no more: {one.outdated}."
+        placed[key] = replace(with_relevance(hit, fit, score, "outdated", about, request), outdated=one.outdated)
+    return dict(sorted(placed.items(), key=lambda item: (-item[1].score, item[1].outdated is not None)))
 
 
-def said(record: Record, one: Successor) -> bool:
-    """Whether a message said what holds no more, before it was corrected."""
-    fact, moment, corrected = one.before, record.valid_at, one.current.valid_at
-    if record.source == LEARNED or moment is None or (corrected is not None and moment >= corrected):
+def with_relevance(hit: Hit, fit: float, score: float, name: str, about: str, request: SearchRequest) -> Hit:
+    """The hit with another relevance and score, and a signal of this name that says why."""
+    fit = max(fit, hit.relevance) if score > hit.score else fit
+    gained = score - hit.score
+    if request.recipe.is_relevance:
+        gained = log_odds(min(fit, _HIGHEST)) - (log_odds(min(hit.relevance, _HIGHEST)) if hit.explain else 0.0)
+
+    def make() -> dict[str, Signal]:
+        return {**hit.explain, name: Signal(fit, None, gained, 1.0, gained, about)}
+
+    return replace(hit, relevance=fit, score=score, explain=Explanation(make))
+
+
+def ended_in(key: Key, hit: Hit, looked_at: FactsLookedAt) -> EndedFact | None:
+    """The fact that a message told, that holds no more and that the question asks for: the nearest to it of all that
+    were learned from the message.
+    """
+    record = hit.record
+    if record.source == LEARNED or record.conversation_id is None:
+        return None
+    own = ToldWords.of(record)
+    learned = [(score, fact.number) for fact, score in looked_at.told.get(key, ()) if own.says(ToldWords.of(fact))]
+    nearest = max(learned)[1] if learned else None
+    for one in looked_at.ended:
+        if one.namespace != key[0] or hit.score * _NEARLY > one.score or own.tells_more(one.told, looked_at.asked):
+            continue
+        if one.record.number == nearest or (nearest is None and told_ended(record, own, one)):
+            return one
+    return None
+
+
+def told_ended(record: Record, own: ToldWords, one: EndedFact) -> bool:
+    """Whether a message said what holds no more, before that ended."""
+    if one.record.invalid_at is not None and when(record) >= one.record.invalid_at:
         return False
-    moments = fact.metadata.get("said_at")
-    at_that_time = isinstance(moments, list) and format_time(moment) in moments
-    return LearnedWords.of(record).says(LearnedWords.of(fact), _TOLD_THEN if at_that_time else TOLD)
+    return own.says(one.told, of_its_episode=record.id in one.messages)

@@ -6,6 +6,7 @@ A question that asks for a time and nothing else is answered by what is of that 
 from __future__ import annotations
 
 import re
+from calendar import month_name
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,12 +23,17 @@ from perdure.text.event_expressions import EventMention, find_event
 from perdure.text.preview import when
 from perdure.text.session_expressions import SessionRange, find_session_ranges
 from perdure.text.time_expressions import TimeRange, find_time_ranges, without_mentions
-from perdure.text.words import terms
+from perdure.text.words import all_words, terms
 
 NO_SESSION: Final = "There is no such session: {}. There are {}."
 NO_EVENT: Final = "No memory tells when this was: {}. It did not count as a time."
 READ_AS: Final = "“{}” was read as {}."
 
+_MONTHS: Final = frozenset(name.lower() for name in month_name if name)
+_ASKS_FOR_PLANS: Final = re.compile(
+    r"(?!.*\b(?:did|was|were|had|happened|discussed|said|told|mentioned)\b).*\b(?:am|is|are|do|does|will|shall|going)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _VAGUE: Final = re.compile("(?:recently|lately)$", re.IGNORECASE)
 # Nobody said which session this is: whoever spoke so lately is still speaking.
 _GOING_ON: Final = timedelta(minutes=30)
@@ -81,7 +87,17 @@ def read_time_question(text: str, now: datetime) -> TimeQuestion | None:
     # `yesterday` is no word of a memory of that day; `March` may be.
     rest = without_mentions(text, [*sessions, *(span for span in ranges if not span.is_named)])
     asked = TimeQuestion(ranges, sessions, event, (), rest, text)
-    return replace(asked, other_words=content_words(asked.content))
+    words = content_words(asked.content)
+    if not words and ranges and all(month_of(span) for span in ranges) and _ASKS_FOR_PLANS.search(text):
+        # `What are we doing in August?` asks for what was told of August, and not for all that was told then.
+        words = tuple(all_words(asked.content))
+    return replace(asked, other_words=words)
+
+
+def month_of(span: TimeRange) -> str | None:
+    """The name of the month that a time is called by, if it is one month."""
+    named = [word for word in all_words(span.words) if word in _MONTHS]
+    return named[0] if len(named) == 1 and span.since and span.until else None
 
 
 def session_time(asked: SessionRange, sessions: Sequence[Span], now: datetime, session: str | None) -> TimeRange | None:

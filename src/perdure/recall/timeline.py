@@ -54,6 +54,11 @@ def within(dated: Values, ranges: Iterable[TimeRange]) -> Any:
     return inside
 
 
+# What is told of a month counts more than what was told in it.
+_MORE_SURELY: Final = 0.2
+_YEAR_DAYS: Final = 366
+
+
 def time_column(dated: Values, ranges: Iterable[TimeRange], weight: float) -> SignalColumn:
     """The signal of the nearest of the ranges. Its raw value is the distance in days."""
     ranges = tuple(ranges)
@@ -83,12 +88,17 @@ def with_time(
     return lessened | {"time": time}
 
 
-def time_evidence(dated: Values, query: ParsedQuery, about: Values) -> SignalColumn:
+def time_evidence(dated: Values, query: ParsedQuery, about: Values, says: Values = 0.0) -> SignalColumn:
     """What it says for a memory that it is of the time that the question names. A time alone is no reason: it counts
-    as far as the memory is `about` the rest of the question, from 0 to 1.
+    as far as the memory is `about` the rest of the question, from 0 to 1. What `says` the name of a month, from 0 to 1,
+    is of that month, if it was not told more than a year before or behind it, and more surely than what was told then.
     """
     column = time_column(dated, query.time_ranges, 1.0)
-    return column._replace(weight=TIME * query.time_weight * about)
+    near: Any = column.raw
+    said: Any = says * (near <= _YEAR_DAYS)
+    share: Any = column.share
+    weight = TIME * query.time_weight * about * (1.0 + _MORE_SURELY * said)
+    return column._replace(share=share + (1.0 - share) * said, weight=weight)
 
 
 def described(ranges: Iterable[TimeRange]) -> str:

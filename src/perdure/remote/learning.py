@@ -55,11 +55,17 @@ class RemoteLearning(OpenRemote):
         return self._remote.ask(Consolidation, "POST", "/v1/consolidation/finish", body, slow=True)
 
     def facts(
-        self, query: str | None = None, *, limit: int = 20, history: bool = False, **filters: Unpack[Filters]
+        self,
+        query: str | None = None,
+        *,
+        about: str | None = None,
+        limit: int = 20,
+        history: bool = False,
+        **filters: Unpack[Filters],
     ) -> tuple[Fact, ...]:
         from perdure.learn.results import Fact
 
-        body = {"query": query, "limit": limit, "history": history, **filters}
+        body = {"query": query, "about": about, "limit": limit, "history": history, **filters}
         return self._remote.read(dict[str, tuple[Fact, ...]], "/v1/facts", body)["facts"]
 
     def save_memory(self, text: str, *, role: str | None = None, **fields: Unpack[Fields]) -> Saved:

@@ -38,6 +38,8 @@ def find_event(text: str, taken: tuple[tuple[int, int], ...] = ()) -> EventMenti
         asking = relation == "when" and (
             _AUXILIARY.match(event) or (not text[:start].strip() and text[end:][:1] != ",")
         )
+        # `Until when is the shop open?` asks for a time as well.
+        asking = asking or _QUESTION.match(event)
         if asking or ASKING_WORDS.issuperset(content_words(event)) or _is_general(text, relation, event):
             continue
         return EventMention(_RELATIONS.get(relation, "when"), event, start, end, " ".join(match[0].split()))
@@ -61,6 +63,7 @@ _AUXILIARY: Final = re.compile(
     "(?:did|do|does|is|was|are|were|am|will|would|has|have|had|can|could|should|shall|may|might)(?![a-z])",
     re.IGNORECASE,
 )
+_QUESTION: Final = re.compile(r"(?:when|what\s{1,4}time|how\s{1,4}long)(?![\w-])", re.IGNORECASE)
 # Something that happened is told in the past; `is reached` is not.
 _PAST: Final = re.compile(
     r"(?<![\w-])(?<!is )(?<!are )(?<!be )(?:[a-z]{2,}[^\W_e]ed|did|was|were|had|been|used"
