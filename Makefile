@@ -26,7 +26,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-secrets bench-peers bench-serve bench-embedder training-data train lock build clean
+.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-secrets bench-peers bench-serve bench-embedder training-data train train-judge lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,7 +41,7 @@ $(VENV)/.locked: requirements/dev.txt
 	@$(BIN)/python $(PIP) --require-hashes -r $<
 	@touch $@
 
-$(VENV)/.ready: $(VENV)/.locked pyproject.toml packages/minilm/pyproject.toml packages/minilm/build_weights.py packages/minilm/delta.npz
+$(VENV)/.ready: $(VENV)/.locked pyproject.toml packages/minilm/pyproject.toml packages/minilm/build_weights.py packages/minilm/delta.npz packages/minilm/judge.npz
 	@echo "setup: perdure itself, editable, and its model"
 	@$(BIN)/python $(PIP) --no-build-isolation -e . ./packages/minilm
 	@touch $@
@@ -159,6 +159,10 @@ training-data: setup  ## What the local model is trained on, from snapshots of t
 train: $(TRAINING)/.ready  ## Train the local model (DATA=file MINUTES=n) and write packages/minilm/delta.npz
 	$(TRAINING)/bin/python -m training.train --data $(DATA) --minutes $(MINUTES) --out trained.npz
 	$(TRAINING)/bin/python -m training.delta trained.npz packages/minilm/delta.npz
+
+train-judge: $(TRAINING)/.ready  ## Train the judge of changes (PUBLIC=file MINUTES=n) and write packages/minilm/judge.npz
+	$(TRAINING)/bin/python -m training.judge --public $(PUBLIC) --minutes $(MINUTES) --out judge.npz
+	$(TRAINING)/bin/python -m training.delta judge.npz packages/minilm/judge.npz --rank 48 --judge
 
 $(TRAINING)/.ready: requirements/dev.txt
 	@echo "training: environment with PyTorch in $(TRAINING), apart from Perdure's own (the first time about 400 MB to download)"

@@ -32,3 +32,9 @@ def base_model() -> Path:
 def read_base(model: Path) -> dict[str, NDArray[np.float32]]:
     made = builder()
     return made.read_source(model / made.SOURCE_FILE)
+
+
+def trained_weights(model: Path) -> dict[str, NDArray[np.float32]]:
+    """The encoder as the package has it: the published model, and what our training changed."""
+    made = builder()
+    return made.add_delta(made.read_source(model / made.SOURCE_FILE), made.DELTA, made.DELTA_SHA256)

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from training.base import base_model, read_base
+from training.base import base_model, read_base, trained_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,14 +38,18 @@ def factors(difference: NDArray[np.float64], rank: int) -> tuple[NDArray[np.floa
     return left[:, :rank] * roots, roots[:, np.newaxis] * right[:rank]
 
 
-def delta(trained: dict[str, NDArray[np.float32]], rank: int, share: float) -> dict[str, NDArray[np.int16]]:
-    """By tensor: `name|left`, `name|right` of a matrix, `name|whole` of what is none, and their exponents."""
-    base = read_base(base_model())
+def delta(
+    base: Mapping[str, NDArray[np.float32]], trained: dict[str, NDArray[np.float32]], rank: int, share: float
+) -> dict[str, NDArray[np.int16]]:
+    """By tensor: `name|left`, `name|right` of a matrix, `name|whole` of what is none, and their exponents. What the
+    model had not before is written whole.
+    """
     made: dict[str, NDArray[np.int16]] = {}
     for name, values in sorted(trained.items()):
-        difference = share * (values.astype(np.float64) - base[name].astype(np.float64))
+        before = base[name].astype(np.float64) if name in base else 0.0
+        difference = share * (values.astype(np.float64) - before)
         parts = {"whole": difference}
-        if difference.ndim == 2:
+        if difference.ndim == 2 and name in base:
             parts = dict(zip(("left", "right"), factors(difference, rank), strict=True))
         for part, content in parts.items():
             made[f"{name}|{part}"], exponent = integers(content)
@@ -58,8 +63,13 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--rank", type=int, default=64)
     parser.add_argument("--share", type=float, default=1.0, help="how far of the way from the published model")
+    parser.add_argument(
+        "--judge", action="store_true", help="as the difference to our trained model, not the published"
+    )
     options = parser.parse_args()
-    made = delta(dict(np.load(options.trained)), options.rank, options.share)
+    model = base_model()
+    base = trained_weights(model) if options.judge else read_base(model)
+    made = delta(base, dict(np.load(options.trained)), options.rank, options.share)
     np.savez_compressed(options.out, **made)  # pyright: ignore[reportArgumentType] - numpy's stub knows no keywords
     print(f"wrote {options.out}: {options.out.stat().st_size:,} bytes")
 

@@ -72,12 +72,12 @@ class Encoder(nn.Module):
         share = given[:, :, None].to(hidden.dtype)
         return functional.normalize(((hidden * share).sum(1) / share.sum(1)).float(), dim=1)
 
-    def encode(self, texts: Sequence[Sequence[int]]) -> Tensor:
+    def encode(self, texts: Sequence[Sequence[int]], together: int = TOGETHER) -> Tensor:
         """The vectors of tokenised texts, in their order."""
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
         parts: list[Tensor] = []
-        for start in range(0, len(order), TOGETHER):
-            rows = [texts[number] for number in order[start : start + TOGETHER]]
+        for start in range(0, len(order), together):
+            rows = [texts[number] for number in order[start : start + together]]
             padded = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
             for place, row in enumerate(rows):
                 padded[place, : len(row)] = torch.tensor(row)

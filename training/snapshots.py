@@ -46,6 +46,9 @@ class Snapshot:
             at = end + 1 + size + 1
             yield path, answer[end + 1 : at - 1].decode("utf-8", "replace")
 
+    def blob(self, path: str) -> bytes:
+        return self._git("cat-file", "blob", f"{self._commit}:{path}")
+
     def text(self, path: str) -> str:
         return next(self.texts([path]))[1]
 

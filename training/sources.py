@@ -5,23 +5,38 @@ The licence is the one that stands in the snapshot itself, in the file named bes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from training import readers
+from training import inference, readers
+from training.inference import Judged
 from training.snapshots import Snapshot
 from training.templates import Group
 
 
 @dataclass(frozen=True)
-class Source:
+class Origin:
     name: str
     repository: str
     commit: str
     licence: str
     licence_file: str
+
+
+@dataclass(frozen=True)
+class Source(Origin):
+    """A source of the encoder's data."""
+
     read: Callable[[Snapshot, Random], list[Group]]
+
+
+@dataclass(frozen=True)
+class PairSource(Origin):
+    """A source of the judge's data."""
+
+    taken: str
+    read: Callable[[Snapshot, Random], Iterator[Judged]]
 
 
 SOURCES = [
@@ -131,5 +146,98 @@ SOURCES = [
         "Apache-2.0",
         "LICENSE",
         readers.commits,
+    ),
+]
+
+PAIR_SOURCES = [
+    PairSource(
+        "med",
+        "verypluming/MED",
+        "860ba36ce95ecba9f1ebe348d3d8cf1b3cba435a",
+        "CC BY-SA 4.0",
+        "LICENSE",
+        "the crowd's examples",
+        inference.monotonicity,
+    ),
+    PairSource(
+        "clcd",
+        "felipessalvatore/CLCD",
+        "422f9e93d49e4fcfd8048ad5b36898f8713d0370",
+        "MIT",
+        "LICENSE",
+        "English, simple negation and coordination, short",
+        inference.cross_lingual_contradictions,
+    ),
+    PairSource(
+        "wiki-split",
+        "google-research-datasets/wiki-split",
+        "80f5bddf42d1a68201b7b107ee4b8d86d82e9fde",
+        "CC BY-SA 4.0",
+        "README.md",
+        "tune and validation",
+        inference.wiki_split,
+    ),
+    PairSource(
+        "para-qa",
+        "barshana-banerjee/ParaQA",
+        "979a02a8e1ccc2ae87eb7a33fdc555adee0eb554",
+        "CC BY 4.0",
+        "LICENSE",
+        "answers in other words",
+        inference.para_qa,
+    ),
+    PairSource(
+        "verbal-conv-questions",
+        "endrikacupaj/Verbal-ConvQuestions",
+        "4485e83aed4fa7d269b42a4b5928f259198548c5",
+        "CC BY 4.0",
+        "dataset/LICENCE",
+        "answers in other words, val and test",
+        inference.verbal_questions,
+    ),
+    PairSource(
+        "schema-guided changes",
+        "google-research-datasets/dstc8-schema-guided-dialogue",
+        "e852981ae34990f4358979625854259302feaa78",
+        "CC BY-SA 4.0",
+        "LICENSE.txt",
+        "turns of users, all parts",
+        inference.schema_guided_changes,
+    ),
+    PairSource(
+        "open-pi",
+        "allenai/openpi-dataset",
+        "90acda8957e232decad40c41d86af79800bdd68e",
+        "MIT",
+        "LICENSE",
+        "the answers of workers, without the steps",
+        inference.open_pi,
+    ),
+    PairSource(
+        "pro-para",
+        "allenai/propara",
+        "51a3cccbedcbe5f92276f9925e0ce1e6ec4247bb",
+        "Apache-2.0",
+        "LICENSE",
+        "grids of EMNLP 2018, train and dev",
+        inference.pro_para,
+    ),
+    PairSource(
+        "persona talks",
+        "google-research-datasets/Synthetic-Persona-Chat",
+        "1f367a0f05d388ca96ebbbc9e5752ab19ac76510",
+        "CC BY 4.0",
+        "README.md",
+        "sentences of the talks, valid and test",
+        inference.persona_talks,
+    ),
+    PairSource(
+        "e2e",
+        "tuetschek/e2e-dataset",
+        "ab0d967dd5729ce455ef14ba9ffafc456a335264",
+        "CC BY-SA 4.0",
+        "README.md",
+        "dev and test",
+        inference.restaurants,
     ),
 ]

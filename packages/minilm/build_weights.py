@@ -33,6 +33,9 @@ SOURCE_FILE: Final = "model.safetensors"
 SOURCE_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DELTA: Final = Path(__file__).parent / "delta.npz"
 DELTA_SHA256: Final = "6356548caa1c8d0dd535affb724115fca446e9ef7ccc2175b45b9b57c85feead"
+# What makes the judge of two statements of the trained model.
+JUDGE: Final = Path(__file__).parent / "judge.npz"
+JUDGE_SHA256: Final = "a5f6369de149e6de5464809a41fab0730115b3e20c43e228376a1b387aa1d452"
 
 # In this model one channel of the hidden state is an order of magnitude larger than most. Shrinking it before a row is
 # rounded to eight bits, and growing its weights by as much, took the cosine to float32 from 0.9976 to 0.9990.
@@ -64,14 +67,25 @@ def source_directory() -> Path:
 
 
 def write_model(source: Path, target: Path) -> None:
-    """The three files of the package."""
+    """The files of the package."""
     model = target / weights.FILE
-    trained = add_delta(read_source(source / SOURCE_FILE), DELTA)
-    model.write_bytes(encoded(quantise(fold(trained))))
+    trained = add_delta(read_source(source / SOURCE_FILE), DELTA, DELTA_SHA256)
+    tensors = quantise(fold(trained))
+    model.write_bytes(encoded(tensors))
+    judge = target / weights.JUDGE
+    judge.write_bytes(encoded(judge_tensors(trained, tensors)))
     tokenizer = target / weights.TOKENIZER
     tokenizer.write_bytes((source / weights.TOKENIZER).read_bytes())
-    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in (model, tokenizer)]
+    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in (model, judge, tokenizer)]
     (target / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
+
+
+def judge_tensors(trained: weights.Tensors, encoder: weights.Tensors) -> weights.Tensors:
+    """What the judge has of its own: its layers and its head. The rest it shares with the encoder."""
+    changed = add_delta(trained, JUDGE, JUDGE_SHA256)
+    tensors = quantise(fold(changed))
+    own = {name: tensor for name, tensor in tensors.items() if not np.array_equal(tensor, encoder[name])}
+    return own | {"head": changed["head.weight"], "head.bias": changed["head.bias"]}
 
 
 def read_source(path: Path) -> weights.Tensors:
@@ -89,14 +103,14 @@ def read_source(path: Path) -> weights.Tensors:
     return tensors
 
 
-def add_delta(source: weights.Tensors, path: Path) -> weights.Tensors:
-    """The published tensors with what training changed, after its hash proved to be the one we know.
+def add_delta(source: weights.Tensors, path: Path, sha256: str) -> weights.Tensors:
+    """The tensors with what training changed and added, after its hash proved to be the one we know.
 
     The factors are integers below 2^15, so that their products, added up, are exact in float64, whatever the library
     behind `@` does first: every machine comes to the same bits.
     """
     content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != DELTA_SHA256:
+    if hashlib.sha256(content).hexdigest() != sha256:
         raise SystemExit(f"{path} is not what training wrote: nothing is built from it.")
     with np.load(BytesIO(content)) as stored:
         delta = {name: stored[name] for name in stored.files}
@@ -111,7 +125,7 @@ def add_delta(source: weights.Tensors, path: Path) -> weights.Tensors:
         else:
             (left, of_left), (right, of_right) = exact(f"{name}|left"), exact(f"{name}|right")
             change, exponent = left @ right, of_left + of_right
-        trained[name] = (source[name] + change * 2.0**exponent).astype(np.float32)
+        trained[name] = (source.get(name, 0) + change * 2.0**exponent).astype(np.float32)
     return trained
 
 

@@ -87,7 +87,7 @@ class LocalEmbedder:
 
     def embed_query(self, text: str) -> Vectors:
         model = self._loaded or self._load_once()
-        return _embed(model, [model.tokens(text)])[0]
+        return vectors_of(model, [model.tokens(text)])[0]
 
     def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         import numpy as np
@@ -97,7 +97,7 @@ class LocalEmbedder:
         model = self._loaded or self._load_once()
         tokens = [model.tokens(text) for text in texts]
         if len(tokens) == 1:
-            vectors = _embed(model, tokens)
+            vectors = vectors_of(model, tokens)
             if progress:
                 progress(1, 1)
             return vectors
@@ -165,8 +165,12 @@ def load_model() -> Model:
     directory = weights.model_directory()
     if reason is not None or directory is None:
         raise reason or EmbedderUnavailable
+    return open_model(directory, weights.load(directory))
+
+
+def open_model(directory: Path, tensors: weights.Tensors) -> Model:
+    """The graph with these tensors, and the tokenizer of the folder."""
     try:
-        tensors = weights.load(directory)
         from importlib.resources import files
 
         graph = files("perdure.embed").joinpath("minilm.onnx").read_bytes()
@@ -263,13 +267,13 @@ def _embed_all(
 ) -> Iterator[Vectors]:
     if workers == 1 or len(batches) == 1:
         for rows in batches:
-            yield _embed(model, [tokens[row] for row in rows])
+            yield vectors_of(model, [tokens[row] for row in rows])
         return
     # It brings logging along, which a question has no need of.
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(workers, thread_name_prefix="perdure-embed") as pool:
-        waiting = [pool.submit(_embed, model, [tokens[row] for row in rows]) for rows in batches]
+        waiting = [pool.submit(vectors_of, model, [tokens[row] for row in rows]) for rows in batches]
         try:
             for future in waiting:
                 yield future.result()
@@ -277,7 +281,7 @@ def _embed_all(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _embed(model: Model, tokens: Sequence[list[int]]) -> Vectors:
+def vectors_of(model: Model, tokens: Sequence[list[int]]) -> Vectors:
     """Unit vectors of a few texts. A text's vector does not depend on the texts beside it."""
     import numpy as np
 

@@ -25,6 +25,8 @@ MODEL: Final = "perdure-minilm-2"
 QUANTISER: Final = "int8-1"
 FILE: Final = f"{MODEL}-{QUANTISER}.weights"
 TOKENIZER: Final = "tokenizer.json"
+# The layers of the judge of two statements (embed/judge.py); the rest of its tensors are the model's.
+JUDGE: Final = f"perdure-judge-1-{QUANTISER}.weights"
 
 LAYERS: Final = 6
 MAX_TOKENS: Final = 256
@@ -46,11 +48,11 @@ def model_directory() -> Path | None:
     return None
 
 
-def load(model: Path) -> Tensors:
-    """Every tensor the graph needs, mapped from the file, which is checked for damage first."""
+def load(model: Path, name: str = FILE) -> Tensors:
+    """Every tensor of a file, mapped from it after it was checked for damage."""
     import numpy as np
 
-    path = model / FILE
+    path = model / name
     try:
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -1,0 +1,270 @@
+"""Trains the judge: what a newer statement does to an older one.
+
+    python -m training.judge --public public.json --out judge.npz --minutes 30
+
+It is the encoder again, reading both statements as one text, with small matrices beside its own (low-rank adapters) and
+four numbers at its end. The tables of words and positions stay as they are, so that both models share them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import math
+import random
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from training.base import base_model, trained_weights
+from training.changes import (
+    APART,
+    ENDS,
+    LABELS,
+    Pair,
+    PairSampler,
+    held_out,
+    judging_pairs,
+    read_public,
+    read_topics,
+    told,
+)
+from training.encoder import LAYERS, WIDTH, Encoder, open_tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+RANK: Final = 48
+# In a step: so many pairs of our own topics, of public sources, and of turns of talks.
+OWN: Final = 42
+PUBLIC: Final = 4
+TALKS_DRAWN: Final = 6
+MISTAKEN: Final = 18
+# The sources of the encoder's data that are talks, and how long a turn is that is read.
+TALKS: Final = ("crd3", "topical-chat", "qmsum", "own conversations", "own assistant chats")
+PREFIX: Final = re.compile(r"^(?:\[[^\]]*\] )?(?:[\w' ]{1,24}: )?")
+FEWEST_WORDS: Final = 2
+MOST_WORDS: Final = 40
+# A statement is cut here.
+TOKENS: Final = 60
+# The vector has length 1: what is multiplied with it has to be large.
+SCALE: Final = 16.0
+# Pairs of about equal length that are read together.
+TOGETHER: Final = 16
+WARM_UP: Final = 40
+SMOOTHING: Final = 0.05
+MATRICES: Final = ("query", "key", "value", "mix", "widen", "narrow")
+
+
+class Adapted(nn.Module):
+    """A matrix that stays as it is, and two small ones beside it that are trained."""
+
+    def __init__(self, fixed: nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.fixed = fixed
+        fixed.weight.requires_grad_(requires_grad=False)
+        outputs, inputs = fixed.weight.shape
+        self.right = nn.Parameter(torch.randn(rank, inputs) / math.sqrt(inputs))
+        self.left = nn.Parameter(torch.zeros(outputs, rank))
+
+    def forward(self, given: Tensor) -> Tensor:
+        return self.fixed(given) + functional.linear(functional.linear(given, self.right), self.left)
+
+    def merged(self) -> nn.Linear:
+        self.fixed.weight = nn.Parameter(self.fixed.weight + self.left @ self.right)
+        return self.fixed
+
+
+class Judge(nn.Module):
+    def __init__(self, weights: Mapping[str, NDArray[np.float32]], rank: int = RANK) -> None:
+        super().__init__()
+        self.encoder = Encoder(weights)
+        self.encoder.start.requires_grad_(requires_grad=False)
+        for layer in self.encoder.layers:
+            for name in MATRICES:
+                setattr(layer, name, Adapted(getattr(layer, name), rank))
+        self.head = nn.Linear(WIDTH, len(LABELS))
+
+    def forward(self, pairs: Sequence[Sequence[int]]) -> Tensor:
+        return self.head(SCALE * self.encoder.encode(pairs, TOGETHER))
+
+    def changed(self) -> dict[str, NDArray[np.float32]]:
+        """All that differs from the encoder, under the names of the published weights, and the head."""
+        for number in range(LAYERS):
+            layer = self.encoder.layers[number]
+            for name in MATRICES:
+                setattr(layer, name, getattr(layer, name).merged())
+        head = {"head.weight": self.head.weight * SCALE, "head.bias": self.head.bias}
+        return self.encoder.changed() | {name: one.detach().numpy().astype(np.float32) for name, one in head.items()}
+
+
+def pair_tokens(tokenizer: Tokenizer, pair: Pair) -> list[int]:
+    """Both statements as one text; as `perdure.learn.judge` gives them to the model."""
+    older, newer = (tokenizer.encode(text).ids for text in (pair.older, pair.newer))
+    return [*older, *newer[1:]]
+
+
+@torch.no_grad()
+def measure(judge: Judge, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> str:
+    """How many are right, what share of the ends is found, and what share of the others is taken for one."""
+    judge.eval()
+    rows = [pair_tokens(tokenizer, pair) for pair in pairs]
+    with torch.autocast("cpu", torch.bfloat16):
+        logits = torch.cat([judge(rows[start : start + 256]) for start in range(0, len(rows), 256)])
+    judge.train()
+    shares = functional.softmax(logits.float(), dim=1).numpy()
+    truth = np.array([LABELS.index(pair.label) for pair in pairs])
+    ends, is_end = shares[:, LABELS.index(ENDS)], truth == LABELS.index(ENDS)
+
+    def above(least: float) -> str:
+        found = f"{(ends[is_end] > least).mean():.3f}" if is_end.any() else "none"
+        return f"p>{least}: ends {found}, others {(ends[~is_end] > least).mean():.3f}"
+
+    return "; ".join([f"right {(shares.argmax(1) == truth).mean():.3f}", *map(above, (0.5, 0.8, 0.9))])
+
+
+class PublicSampler:
+    """Draws public pairs: of each source equally many, and of its labels."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._sources = [
+            [found for label in LABELS if (found := [pair for pair in pairs if pair.label == label])]
+            for _, pairs in sorted(read_public(path).items())
+        ]
+
+    def draw(self) -> Pair:
+        return self._random.choice(self._random.choice(self._random.choice(self._sources)))
+
+
+class TalkSampler:
+    """Draws turns of talks: two of one talk, or one beside a text of a topic. Nearly always neither ends the other, in
+    whatever mood they are said; most of what people say to each other is of that kind.
+    """
+
+    def __init__(self, path: Path, topics: PairSampler, seed: int) -> None:
+        self._random, self._topics = random.Random(seed), topics
+        with lzma.open(path, "rt", encoding="utf-8") as file:
+            sources: Mapping[str, Any] = json.load(file)["src"]
+        self._talks = [
+            [turns for group in sources[name] if len(turns := short(group["docs"])) > 1]
+            for name in TALKS
+            if name in sources
+        ]
+
+    def draw(self) -> Pair:
+        talk = self._random.choice(self._random.choice(self._talks))
+        one, other = self._random.sample(talk, 2)
+        beside, kind = self._topics.draw(), self._random.random()
+        older = beside.older if kind < 0.4 else one
+        newer = beside.newer if kind > 0.8 else other
+        if self._random.random() < 0.6:
+            older, newer = told(older, "User"), told(newer, "User")
+        return Pair(older, newer, APART)
+
+
+class MistakenSampler:
+    """Draws near turns of talks, half of them such that an earlier judge took the newer one for an end."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        self._random = random.Random(seed)
+        content: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
+        self._kinds = [content["hard"], content["near"]]
+
+    def draw(self) -> Pair:
+        return Pair(*self._random.choice(self._random.choice(self._kinds)), APART)
+
+
+def short(turns: Sequence[str]) -> list[str]:
+    """Without the date and the speaker before them."""
+    said = (PREFIX.sub("", turn) for turn in turns)
+    return [turn for turn in said if FEWEST_WORDS <= len(turn.split()) <= MOST_WORDS]
+
+
+def train(judge: Judge, tokenizer: Tokenizer, options: argparse.Namespace) -> None:
+    torch.manual_seed(options.seed)
+    trained, judging = held_out(read_topics())
+    sampler = PairSampler([*trained, *judging] if options.all else trained, options.seed)
+    public = PublicSampler(options.public, options.seed)
+    talks = TalkSampler(options.talks, PairSampler(trained, options.seed + 1), options.seed)
+    mistaken = MistakenSampler(options.mistaken, options.seed) if options.mistaken else None
+    others = PairSampler(judging, options.seed)
+    tests = {
+        "held out": judging_pairs(judging, options.seed, 40),
+        "unrelated": [others.of_two_topics() for _ in range(400)],
+        "talks": [talks.draw() for _ in range(400)],
+    }
+    print(f"{len(trained)} topics to train on, {len(judging)} to judge by")
+    moving = [parameter for parameter in judge.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(moving, lr=options.rate, weight_decay=0.01, betas=(0.9, 0.98))
+    began, step, done, total = time.monotonic(), 0, 0.0, 0.0
+    while done < 1:
+        spent = (time.monotonic() - began) / 60 / options.minutes if options.minutes else 0.0
+        done = max(spent, step / options.steps if options.steps else 0.0)
+        rate = options.rate * min(1.0, (step + 1) / WARM_UP) * max(0.02, 1 - done)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        drawn = [sampler.draw() for _ in range(OWN)]
+        drawn += (public.draw() for _ in range(PUBLIC))
+        drawn += (talks.draw() for _ in range(TALKS_DRAWN))
+        drawn += (mistaken.draw() for _ in range(MISTAKEN if mistaken else 0))
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = judge([pair_tokens(tokenizer, pair) for pair in drawn])
+        truth = torch.tensor([LABELS.index(pair.label) for pair in drawn])
+        loss = functional.cross_entropy(logits.float(), truth, label_smoothing=SMOOTHING)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(moving, 1.0)
+        optimizer.step()
+        total += loss.item()
+        step += 1
+        if step % 25 == 0:
+            print(f"step {step}: {total / 25:.3f}; {(time.monotonic() - began) / 60:.1f} min, {done:.0%}", flush=True)
+            total = 0.0
+        if step % options.test_every == 0 or done >= 1:
+            for name, pairs in tests.items():
+                print(f"  {name}: {measure(judge, tokenizer, pairs)}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train the judge of what a newer statement does to an older one.")
+    parser.add_argument(
+        "--public", type=Path, required=True, help="pairs of public data, as training.public wrote them"
+    )
+    parser.add_argument("--talks", type=Path, required=True, help="the encoder's data, as training.prepare wrote it")
+    parser.add_argument("--out", type=Path, required=True, help="where the changed weights go, as .npz")
+    parser.add_argument("--minutes", type=float, default=0.0, help="end after so long")
+    parser.add_argument("--steps", type=int, default=0, help="end after so many steps")
+    parser.add_argument("--rate", type=float, default=1.0e-3, help="the highest learning rate")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--test-every", type=int, default=200)
+    parser.add_argument("--mistaken", type=Path, help="what training.mistaken found with an earlier judge")
+    parser.add_argument("--resume", type=Path, help="go on from what an earlier run wrote beside its weights, as .pt")
+    parser.add_argument("--all", action="store_true", help="train on the topics that judge, too")
+    options = parser.parse_args()
+    if not (options.minutes or options.steps):
+        parser.error("say when to end: --minutes or --steps")
+    torch.set_num_threads(options.threads)
+    model = base_model()
+    weights: dict[str, Any] = trained_weights(model)
+    judge, tokenizer = Judge(weights), open_tokenizer(model, TOKENS)
+    if options.resume:
+        judge.load_state_dict(torch.load(options.resume))
+    train(judge, tokenizer, options)
+    torch.save(judge.state_dict(), options.out.with_suffix(".pt"))
+    np.savez(options.out, **judge.changed())
+    print(f"wrote {options.out}")
+
+
+if __name__ == "__main__":
+    main()
