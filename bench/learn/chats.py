@@ -88,10 +88,10 @@ class Chats:
 
 def report(embedder: Embedder) -> None:
     print("\nThirty ordinary chats, each a conversation of its own (bench/learn/sets/README.md)")
-    for learn in ("rules", "off"):
+    for learn in ("auto", "rules", "off"):
         counts = measure(embedder, learn)
         print(f"  learn = {learn}: {_told(counts)}")
-    together = measure(embedder, "rules", together=True)
+    together = measure(embedder, "auto", together=True)
     print(f"  all chats of a user as one conversation: {_told(together)}")
     print(f"  pairs of statements: {_counted(pairs(embedder))}")
 

@@ -73,7 +73,7 @@ def report(conversations: Sequence[Collection], embedder: Embedder) -> bool:
 def _whole(conversations: Sequence[Collection], embedder: Embedder) -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        settings = Settings(store=path, cache=Path(folder), actor="bench", learn="rules")
+        settings = Settings(store=path, cache=Path(folder), actor="bench", learn="auto")
         with Memory(path, settings=settings, embedder=embedder) as memory:
             memory.work()
             import_turns(memory, conversations)

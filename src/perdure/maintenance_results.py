@@ -41,7 +41,8 @@ class MaintenanceResult:
     `purged` are evicted memories whose grace period was over. `held` are due to expire or to be purged, but wait,
     because the clock leapt. `keywords_added` are memories that got keywords. `episodes_made` are new,
     `episodes_reviewed` were retrieved since their last review, `episodes_consolidated` are those of which facts were
-    made; `facts_changed` counts the facts that are new, reinforced, updated or invalidated.
+    made; `facts_changed` counts the facts that are new, reinforced, updated or invalidated. `memories_compared`
+    are those that were compared with what is near them, and `contradictions_found` the pairs that wait for a person.
     """
 
     embedded: int
@@ -55,6 +56,8 @@ class MaintenanceResult:
     episodes_reviewed: int = 0
     episodes_consolidated: int = 0
     facts_changed: int = 0
+    memories_compared: int = 0
+    contradictions_found: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from perdure.memory_learning import LearningMemory
 from perdure.open_memory import is_remote
 from perdure.store.port import Progress
 from perdure.validation import Fields, Filters, KeyedFields, Reference, References, StrPath
-from perdure.values import replace
 
 if TYPE_CHECKING:
     from perdure.episodes.conversation import Conversation
@@ -56,10 +55,16 @@ class Memory(LearningMemory):
         observation of the same memory, which keeps its origin; elsewhere it is another memory. Other words about it, or
         another text under the same key, make a new version.
 
+        It is compared with the memories nearest to it. One that says the same is observed instead, if nothing but the
+        text was given; one that cannot be true together with it is named in `Remembered.contradicts`, and both stay
+        until a person decides (`review`). In a `batch`, and in a large store that nobody has searched yet, `work`
+        compares later.
+
         A call repeated with the same `idempotency_key` does nothing and answers what the first one stored.
         """
         request, notes = lifecycle.write.check_request(self._services, text, fields, idempotency_key)
-        return self._written(lifecycle.write.remember(self._services, self._namespace, request), notes)
+        done = lifecycle.write.remember(self._services, self._namespace, request, self._comparison(request))
+        return self._written(done, notes)
 
     def upsert(
         self,
@@ -77,7 +82,8 @@ class Memory(LearningMemory):
         request, notes = lifecycle.write.check_request(
             self._services, text, {**fields, "key": key}, idempotency_key, expected_version, force_new_version=True
         )
-        return self._written(lifecycle.write.remember(self._services, self._namespace, request), notes)
+        done = lifecycle.write.remember(self._services, self._namespace, request, self._comparison(request))
+        return self._written(done, notes)
 
     def update(
         self,
@@ -101,7 +107,8 @@ class Memory(LearningMemory):
         checked, notes = lifecycle.write.check_write(self._services, text, fields, partial=True)
         added, removed = (validation.check_filters({"tags": given}).tags for given in tags)
         version = validation.optional(validation.check_version, expected_version, "expected_version")
-        done = lifecycle.update.update(self._services, self._find(ref), checked, added, removed, version)
+        record, comparison = self._find(ref), self._comparison()
+        done = lifecycle.update.update(self._services, record, checked, added, removed, version, comparison=comparison)
         return self._written(done, notes)
 
     @overload
@@ -589,12 +596,3 @@ class Memory(LearningMemory):
 
     def _find(self, ref: Reference) -> model.Record:
         return lifecycle.lookup.find(self._services.store, self._namespace, ref)
-
-    def _written(
-        self, done: model.Remembered, notes: tuple[str, ...] = (), *, check_budget: bool = True
-    ) -> model.Remembered:
-        """The answer of a write, with everything that its caller should hear."""
-        if check_budget and done.outcome != "repeated" and done.record.tier == "constitutional":
-            notes = (*notes, *lifecycle.constitution.over_budget(self._services, done.record))
-        notes = (*notes, *done.notes, *(self._services.note_missing_embedder() if done.vector_pending else ()))
-        return replace(done, notes=notes) if notes else done

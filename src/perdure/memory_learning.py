@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from perdure import lifecycle
 from perdure.ids import content_hash
+from perdure.lifecycle.comparison import COLD_LINES
 from perdure.model import Identity
 from perdure.open_memory import OpenMemory
 from perdure.validation import Fields, Filters, Reference, check_bool
+from perdure.values import replace
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,8 +20,10 @@ if TYPE_CHECKING:
     from perdure.learn.merge_results import Saved
     from perdure.learn.results import Consolidation, Decision, Fact, Proposal
     from perdure.learn.task import ConsolidationTask
+    from perdure.lifecycle.comparison import Comparison
+    from perdure.lifecycle.write import WriteRequest
     from perdure.llm.port import Parked
-    from perdure.model import ParkedRetry, Record
+    from perdure.model import ParkedRetry, Record, Remembered
     from perdure.recall.learnings import AskedVectors, LearningsFound
     from perdure.store.port import Progress
 
@@ -89,11 +93,41 @@ class LearningMemory(OpenMemory):
 
         return find_facts(self._services, self._namespace, query, filters, limit=limit, history=history, about=about)
 
+    def _written(self, done: Remembered, notes: tuple[str, ...] = (), *, check_budget: bool = True) -> Remembered:
+        """The answer of a write, with everything that its caller should hear."""
+        if check_budget and done.outcome != "repeated" and done.record.tier == "constitutional":
+            notes = (*notes, *lifecycle.constitution.over_budget(self._services, done.record))
+        notes = (*notes, *done.notes, *(self._services.note_missing_embedder() if done.vector_pending else ()))
+        return replace(done, notes=notes) if notes else done
+
+    def _comparison(self, request: WriteRequest | None = None) -> Comparison | None:
+        """Who compares what is written next with what is near it; None where that is left to `work`, or to nobody."""
+        services, namespace = self._services, self._namespace
+        generation = services.embedders.current().generation
+        # How near is near is known of the local model alone.
+        if generation is None or generation.provider != "local" or services.judge is None:
+            return None
+        if services.context.is_in_batch or services.context.surface == "hook":
+            return None
+        if not services.has_index(namespace) and services.store.position(namespace, generation).seq > COLD_LINES:
+            return None
+        from perdure.learn.compare import WriteComparison
+
+        return WriteComparison(services, request)
+
     def conflicts(self, *, limit: int = 20) -> list[Proposal]:
         """List the pairs of memories that cannot both be true and of which nobody has decided yet, newest first. They
-        are proposals: `accept` and `reject` settle them.
+        are proposals: `accept` and `reject` settle them. `uncompared` says how many memories nobody has looked at.
         """
         return self.review("conflict", limit=limit)
+
+    def uncompared(self) -> int | None:
+        """Count the memories that nobody has compared with those near them, up to a thousand: `work` does it. None
+        where nobody compares: without the local model, and with `learn` other than `auto`.
+        """
+        from perdure.learn.compare_work import uncompared
+
+        return uncompared(self._services, self._namespace)
 
     def save_memory(self, text: str, *, role: str | None = None, **fields: Unpack[Fields]) -> Saved:
         """Store a memory, and merge it with what says the same: what is known to the letter is one more observation.

@@ -272,12 +272,30 @@ class Filter:
 
 
 @value_class
+class Contradiction:
+    """That a memory and another one cannot both be true, and that nobody has decided between them: `number` and `text`
+    are of the other one, and `proposal` is what `accept` and `reject` take. `is_newer`: the memory itself was said
+    later than the other one.
+    """
+
+    number: int
+    text: str
+    proposal: int
+    is_newer: bool
+
+    def __str__(self) -> str:
+        """`contradicts the older #5`."""
+        return f"contradicts the {'older' if self.is_newer else 'newer'} #{self.number}"
+
+
+@value_class
 class Remembered:
     """What a write did: the record as it is now, and everything else that happened on the way.
 
     `vector_pending` says that this call left the vector for later: the memory is found by keyword until `work` ran.
     `batch` is None when nothing was written. `evicted` had to go because the namespace was full; of several memories
-    that one call restored, the last one names them. `offered` is the tier that `promote` would give it.
+    that one call restored, the last one names them. `offered` is the tier that `promote` would give it. `contradicts`
+    are the memories near to it that cannot be true together with it.
     """
 
     record: Record
@@ -287,6 +305,7 @@ class Remembered:
     notes: tuple[str, ...] = ()
     evicted: tuple[Record, ...] = ()
     offered: str | None = None
+    contradicts: tuple[Contradiction, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Remembered {self.outcome} #{self.record.number} {short(self.record.text)}>"
@@ -396,7 +415,8 @@ class Hit:
     """`relevance` says how well the memory fits, from 0 to 1, and compares between answers, models and stores. `score`
     orders the hits of one answer by a recipe; with `balanced` it is the relevance, else it compares no two answers.
     `concepts` says how often each of the concepts asked for stands in the memory. `outdated` is None unless it is a
-    message, and what it says about the question holds no more.
+    message, and what it says about the question holds no more. `contradicts` are the memories that cannot be true
+    together with it, as long as nobody has decided which one is.
     """
 
     record: Record
@@ -405,6 +425,7 @@ class Hit:
     explain: Mapping[str, Signal]
     concepts: Mapping[str, int] = field(default_factory=lambda: _NO_CONCEPTS)
     outdated: Outdated | None = None
+    contradicts: tuple[Contradiction, ...] = ()
 
     @property
     def text(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from perdure.ids import MemoryId
-from perdure.model import Change, Form, Hit, Level, Mode, Omitted, Outdated, Record
+from perdure.model import Change, Contradiction, Form, Hit, Level, Mode, Omitted, Outdated, Record
 
 _NO_PARTS: Mapping[str, RevertResult] = {}
 
@@ -153,7 +153,7 @@ class Summary:
 @dataclass(frozen=True, slots=True)
 class ContextItem:
     """A memory as a context says it: `text` is all of it, or what found room. Constitutional ones have no relevance.
-    `outdated` as in `Hit`.
+    `outdated` and `contradicts` are as in `Hit`.
     """
 
     record: Record
@@ -161,6 +161,7 @@ class ContextItem:
     form: Form
     relevance: float | None = None
     outdated: Outdated | None = None
+    contradicts: tuple[Contradiction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from datetime import timedelta
 from functools import cached_property, partial
@@ -28,6 +28,7 @@ from perdure.text.tokens import TokenCounter, counter_by, counter_of
 from perdure.values import replace, value_class
 
 if TYPE_CHECKING:
+    from perdure.embed.judge import PairVerdict
     from perdure.llm.port import LanguageModel
     from perdure.providers.access import Access
     from perdure.recall.recaller import Recaller
@@ -108,6 +109,17 @@ class Services:
             clock=self.context.clock,
         )
 
+    @cached_property
+    def judge(self) -> Callable[[Sequence[tuple[str, str]]], Sequence[PairVerdict]] | None:
+        """Who says what a newer statement does to an older one; None where nobody does: rules alone are wanted, no
+        model is, or the local one is not installed.
+        """
+        if self.settings.learn != "auto" or not self.wants_vectors:
+            return None
+        from perdure.embed import judge
+
+        return judge.judge if judge.is_available() else None
+
     @property
     def wants_vectors(self) -> bool:
         return self._given is not None or self.settings.embedder != "none"
@@ -175,6 +187,11 @@ class Services:
                     wants_model=self.wants_vectors,
                 )
             return self._indexes.recaller
+
+    def has_index(self, namespace: str) -> bool:
+        """Whether somebody has searched a namespace, so that what is near something in it is quickly found."""
+        recaller = self._indexes.recaller
+        return recaller is not None and recaller.has_index(namespace)
 
     def _make_few_vectors(self) -> int:
         """A hook has no second to spare, and a server does such work in the background."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from perdure.errors import PerdureError
-from perdure.model import ContextItem, Outdated, Record
+from perdure.model import ContextItem, Hit, Record
 from perdure.recall.envelope import PLAIN, enclose, item, unused_mark
 from perdure.text.preview import abstract
 
@@ -53,7 +53,7 @@ def remember(memory: Memory, text: str, role: str | None = None, category: str |
     asked = [f"A person will decide about proposal #{number}." for number in saved.proposals]
     lines = [sentence, *asked, *saved.notes]
     if saved.outcome == "merged":
-        lines.append(_as_data([(record, record.text, None)]))
+        lines.append(_as_data([_item(record, record.text)]))
     return "\n".join(lines)
 
 
@@ -70,12 +70,12 @@ def recall(memory: Memory, query: str, limit: int = 5) -> str:
         answer = memory.recall(query, limit=limit)
     except PerdureError as error:
         return _refused(error)
-    outdated = {hit.record.number: hit.outdated for hit in answer}
-    found = {record.number: record for record in (*answer.constitutional, *(hit.record for hit in answer))}
+    found = {record.number: _item(record, abstract(record)) for record in answer.constitutional}
+    for hit in answer:
+        found.setdefault(hit.record.number, _item(hit.record, abstract(hit.record), hit))
     if not found:
         return "\n".join((NOTHING_FOUND, *answer.notes))
-    told = [(record, abstract(record), outdated.get(number)) for number, record in found.items()]
-    return "\n".join((_as_data(told), *answer.notes))
+    return "\n".join((_as_data(found.values()), *answer.notes))
 
 
 def recall_detail(memory: Memory, numbers: int | Sequence[int]) -> str:
@@ -87,18 +87,21 @@ def recall_detail(memory: Memory, numbers: int | Sequence[int]) -> str:
         details = memory.recall_detail(numbers)
     except PerdureError as error:
         return _refused(error)
-    return _as_data([(detail.record, detail.text, None) for detail in details])
+    return _as_data(_item(detail.record, detail.text) for detail in details)
 
 
 TOOLS: Final[tuple[Callable[..., str], ...]] = (remember, recall, recall_detail)
 
 
-def _as_data(told: Iterable[tuple[Record, str, Outdated | None]]) -> str:
+def _item(record: Record, text: str, hit: Hit | None = None) -> str:
+    form = "full" if text == record.text else "abstract"
+    marks = (hit.outdated, hit.contradicts) if hit else (None, ())
+    return item(ContextItem(record, text, form, 1.0, *marks), PLAIN)
+
+
+def _as_data(told: Iterable[str]) -> str:
     """Memories between two marks that none of them holds."""
-    items = [
-        item(ContextItem(record, text, "full" if text == record.text else "abstract", 1.0, outdated), PLAIN)
-        for record, text, outdated in told
-    ]
+    items = list(told)
     return enclose(items, unused_mark(items))
 
 

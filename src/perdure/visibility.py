@@ -10,11 +10,12 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Final
 
+from perdure.clock import local_day
 from perdure.ids import KINDS
 from perdure.model import Filter, Record
 from perdure.text.patterns import pattern
 from perdure.tiers import offered_tier
-from perdure.validation import scalar_json
+from perdure.validation import RecordFields, scalar_json
 
 GONE_STATES: Final = frozenset({"deleted", "evicted", "expired"})
 
@@ -71,6 +72,19 @@ def is_visible(record: Record, filter: Filter, moment: datetime) -> bool:
     ended = record.invalid_at is not None and record.invalid_at <= moment
     expired = record.expires_at is not None and record.expires_at <= moment
     return begun and not ended and not expired
+
+
+def notes_on_times(fields: RecordFields, at: datetime) -> list[str]:
+    """Notes on times that were given, and that hide the memory from recall now."""
+    notes: list[str] = []
+    if (begins := fields.get("valid_at")) and begins > at:
+        notes.append(
+            f"It becomes true on {local_day(begins)}. Until then recall shows neither it nor what it replaces, unless "
+            "it is asked with as_of (--as-of)."
+        )
+    if (ends := fields.get("expires_at")) and ends <= at:
+        notes.append(f"Its expires_at, {local_day(ends)}, is in the past, so recall does not show it.")
+    return notes
 
 
 def has_entry(record: Record, name: str, values: tuple[str, ...]) -> bool:

@@ -1,5 +1,5 @@
-"""Outstanding work: expiring, purging, episodes, facts, keywords, vectors, scrubbing. It follows from the state of the
-store, so nothing is lost when a process dies, and any process may do it.
+"""Outstanding work: expiring, purging, episodes, facts, keywords, vectors, comparing, scrubbing. It follows from the
+state of the store, so nothing is lost when a process dies, and any process may do it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from perdure.episodes.work import work_on_episodes
 from perdure.errors import NotAllowed, StoreReadOnly
 from perdure.ids import MAX_NUMBER
+from perdure.learn.compare_work import compare_waiting
 from perdure.learn.consolidate import work_on_consolidation
 from perdure.lifecycle.expiry import expire_and_purge
 from perdure.lifecycle.keyword_work import add_keywords
@@ -62,7 +63,9 @@ def work(
         embedded = MaintenanceResult(0, waiting, (" ".join(filter(None, (finding.sentence, finding.remedy))),))
     else:
         embedded = MaintenanceResult(0, 0)
-    notes = [*expiry.notes, *episodes.notes, *facts.notes, *keywords.notes, *embedded.notes]
+    # By their vectors memories are found that may contradict each other.
+    comparisons = compare_waiting(services, limit, progress)
+    notes = [*expiry.notes, *episodes.notes, *facts.notes, *keywords.notes, *embedded.notes, *comparisons.notes]
     if drop_old_vectors:
         notes += delete_old_vectors(store, target.generation)
     # An earlier erasure may have had to leave bytes behind, so this is done when nothing was purged, too.
@@ -80,4 +83,6 @@ def work(
         episodes_reviewed=episodes.reviewed,
         episodes_consolidated=facts.episodes,
         facts_changed=len(facts.changes),
+        memories_compared=comparisons.compared,
+        contradictions_found=comparisons.proposed,
     )

@@ -163,8 +163,9 @@ restore-backup DIR/copy.backup --yes
 """
 SERVER = {"url"}
 DEMO = {"kept_every_promise", "seconds"}
-# Of a store that has vectors, in `perdure stats`; the store of this test has no model.
-VECTORS = {"embedder", "dimensions", "vectors", "serving"}
+# Of a store that has vectors, in `perdure stats`, and of memories that were compared; the store of this test has no
+# model.
+VECTORS = {"embedder", "dimensions", "vectors", "serving", "is_newer"}
 
 
 def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, store: Path, tmp_path: Path):

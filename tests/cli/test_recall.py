@@ -50,7 +50,7 @@ def test_json_answers_mode_notes_and_hits_with_their_reasons(filled: User):
     assert set(answer.json) == {"mode", "notes", "hits", "constitutional", "min_relevance", "nearest", "compared"}
     assert answer.json["mode"] == "keyword"
     hit = answer.json["hits"][0]
-    assert set(hit) == {"relevance", "score", "explain", "record", "concepts"}
+    assert set(hit) == {"relevance", "score", "explain", "record", "concepts", "contradicts", "outdated"}
     assert hit["record"]["text"] == "Alice prefers dark mode"
     for signal in hit["explain"].values():
         assert set(signal) == {"raw", "rank", "normalised", "weight", "contribution", "about", "passage"}

@@ -84,7 +84,16 @@ def test_a_memory_without_a_vector_says_so_on_stderr(user: User, no_model: dict[
 def test_json_answers_record_outcome_and_notes_in_one_document(user: User):
     answer = user.done("remember", "Alice prefers dark mode", "--json")
     assert answer.err == ""
-    assert set(answer.json) == {"outcome", "batch", "vector_pending", "notes", "record", "evicted", "offered"}
+    assert set(answer.json) == {
+        "outcome",
+        "batch",
+        "vector_pending",
+        "notes",
+        "record",
+        "evicted",
+        "offered",
+        "contradicts",
+    }
     assert answer.json["outcome"] == "inserted"
     assert answer.json["record"]["number"] == 1
 

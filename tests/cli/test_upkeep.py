@@ -78,13 +78,15 @@ def test_work_by_words_alone_has_nothing_to_embed(user: User):
         "episodes_reviewed",
         "episodes_consolidated",
         "facts_changed",
+        "memories_compared",
+        "contradictions_found",
     }
 
 
 @pytest.mark.skipif(local.unavailable() is not None, reason="the model is not installed")
 def test_work_makes_what_was_stored_without_a_model_findable_by_meaning(user: User):
     user.done("remember", "Alice keeps every editor on a black background")
-    assert user.done("work", PERDURE_EMBEDDER="local").out == "Embedded 1; 0 left.\n"
+    assert user.done("work", PERDURE_EMBEDDER="local").out == "Embedded 1; 0 left. Compared 1.\n"
     assert user.done("work", PERDURE_EMBEDDER="local").out == "Nothing to do.\n"
     found = user.done("recall", "which theme does she like?", "--json", PERDURE_EMBEDDER="local")
     assert (found.json["mode"], len(found.json["hits"])) == ("hybrid", 1)

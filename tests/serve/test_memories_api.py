@@ -305,7 +305,7 @@ def test_facts_are_found_with_what_they_took_the_place_of_and_conflicts_listed(c
     found = client("GET", "/v1/facts", query="where does she live? Tokyo", category="identity", conversation_id="c")
     assert [(fact["record"]["text"], fact["earlier"]) for fact in found.json["facts"]] == [("User lives in Tokyo", [])]
     assert client("GET", "/v1/facts", category="nowhere").code == "unknown_choice"
-    assert client("GET", "/v1/conflicts").json == {"proposals": []}
+    assert client("GET", "/v1/conflicts").json == {"proposals": [], "uncompared": None}
     assert client("GET", "/v1/review").json == {"proposals": []}
     for answer in ("accept", "reject"):
         assert client("POST", f"/v1/review/1/{answer}", {}).status in {404, 409, 422}

@@ -13,7 +13,7 @@ from perdure.cli.terminal import glyphs, is_terminal_layout, safe, width
 from perdure.cli.text_layout import clip, wrap
 from perdure.cli.time_options import age
 from perdure.clock import format_time
-from perdure.lifecycle.write_context import CHOSEN_BY
+from perdure.lifecycle.write_context import CHOSEN_BY, COMPARED_WITH
 from perdure.lineage import DROPPED
 from perdure.model import Change, DiffPart, FieldChange, Operation
 
@@ -40,6 +40,7 @@ def provenance_line(change: Change) -> str:
     secrets; nothing for every other change.
     """
     told = dict(change.provenance)
+    told.pop(COMPARED_WITH, None)
     chosen = f"keywords chosen by {readable(told.pop(CHOSEN_BY))}" if CHOSEN_BY in told else ""
     dropped = f"secrets were taken out of log entries {readable(told.pop(DROPPED))}" if DROPPED in told else ""
     places = ", ".join(f"{name} {readable(value)}" for name, value in told.items())

@@ -138,9 +138,10 @@ def _page(recall: Recall, question: str, *, explain: bool, several: bool, past: 
     for position, hit in enumerate(hits):
         if position:
             yield ""
-        version = f"version {hit.record.version}" if past else None
+        version = (f"version {hit.record.version}",) if past else ()
+        marked = (*map(str, hit.contradicts), *version)
         shown = click.style(f"{hit.relevance:.2f}", fg="green")
-        yield _heading(hit.record, shown, version, several=several, outdated=hit.outdated)
+        yield _heading(hit.record, shown, *marked, several=several, outdated=hit.outdated)
         yield from _text(hit.record, words, question, hit.passage)
         if hit.concepts:
             yield f"    {dim(safe(f'Contains: {_counted(hit.concepts)}'))}"
@@ -154,13 +155,12 @@ def _below(recall: Recall, *, explain: bool) -> list[Hit]:
     return [hit for hit in recall if hit.record.id not in above]
 
 
-def _heading(
-    record: Record, relevance: str, version: str | None = None, *, several: bool, outdated: Outdated | None = None
-) -> str:
+def _heading(record: Record, relevance: str, *first: str, several: bool, outdated: Outdated | None = None) -> str:
+    """`first` is what must be seen, however much else there is to say."""
     marks, state = glyphs(), record.state if record.state != "active" else None
     state = str(outdated) if outdated else state
     when = age(record.valid_at or record.created_at)
-    facts = (version, record.category, ", ".join(record.tags), record.key, when, state, doubt_about(record))
+    facts = (*first, record.category, ", ".join(record.tags), record.key, when, state, doubt_about(record))
     shown = clip(f" {marks.dot} ".join(safe(fact) for fact in facts if fact), width() - 24, marks.more)
     namespace = f"{safe(record.namespace)} " if several else ""
     return f"{namespace}{number_label(record.number)}  {relevance}  {dim(shown)}"

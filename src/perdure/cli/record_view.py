@@ -14,6 +14,7 @@ from perdure.cli.time_options import age, stamp
 from perdure.clock import system_clock
 from perdure.jsonable import to_jsonable
 from perdure.model import Record, Remembered
+from perdure.text.preview import one_line
 
 # Every field of a record but its text; a test holds this against the record itself.
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -82,6 +83,15 @@ def evictions(evicted: Iterable[Record]) -> Iterator[str]:
     return (confirmation_line("Evicted", " to make room", record) for record in evicted)
 
 
+def contradictions(remembered: Remembered) -> Iterator[str]:
+    """For example: Contradicts #5  We use Postgres for orders."""
+    for each in remembered.contradicts:
+        text = safe(clip(one_line(each.text), width() - 24, glyphs().more))
+        yield f"Contradicts {number_label(each.number)}  {dim(text)}"
+    if remembered.contradicts:
+        yield dim("both stay until you say which one is true: perdure review")
+
+
 def remembered_line(remembered: Remembered) -> str:
     record = remembered.record
     # A tier may bring an end with it, which nobody wrote down; so it is said.
@@ -105,5 +115,5 @@ def remembered_view(remembered: Remembered) -> View:
     return View(
         json=remembered,
         lines=[remembered_line(remembered)],
-        after=(*evictions(remembered.evicted), *map(note, remembered.notes)),
+        after=(*evictions(remembered.evicted), *contradictions(remembered), *map(note, remembered.notes)),
     )

@@ -21,11 +21,12 @@ def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vect
 
     What coding agents said while the store was busy is stored. Memories that were stored without a model, or imported,
     are found by words at once and by meaning after this. Conversations get episodes, where enough of them wait facts
-    are made of them, and those that were retrieved are reviewed. Learnings without keywords get some, from the language
-    model of the settings if there is one. Memories whose time is over become expired, and evicted ones are removed when
-    their grace period is over. After the setting `embedder` was changed, the old model answers until this has made
-    every vector anew. It may be interrupted and run again at any time, by any process. Exit code 8 when vectors are
-    missing and none could be made.
+    are made of them, and those that were retrieved are reviewed. Memories that nobody has compared with those near them
+    are compared, and what contradicts is listed by `perdure conflicts`. Learnings without keywords get some, from the
+    language model of the settings if there is one. Memories whose time is over become expired, and evicted ones are
+    removed when their grace period is over. After the setting `embedder` was changed, the old model answers until this
+    has made every vector anew. It may be interrupted and run again at any time, by any process. Exit code 8 when
+    vectors are missing and none could be made.
     """
     from perdure.session.spool import Spool
 
@@ -47,6 +48,12 @@ def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vect
         done.append(f"Found keywords for {result.keywords_added:,}.")
     if result.embedded or result.vectors_pending:
         done.append(f"Embedded {result.embedded:,}; {result.vectors_pending:,} left.")
+    if result.memories_compared:
+        found = result.contradictions_found
+        done.append(
+            f"Compared {result.memories_compared:,}"
+            + (f"; {found:,} contradictions: perdure review." if found else ".")
+        )
     if not done and not result.notes:
         done.append("Nothing to do.")
     stuck = result.vectors_pending and not result.embedded and limit != 0

@@ -111,11 +111,14 @@ def discard_parked(caller: Asking, body: ParkedIds) -> Response:
     "/v1/conflicts",
     "read",
     summary="List the pairs of memories that cannot both be true",
-    answer={"proposals": list[Proposal]},
+    answer={"proposals": list[Proposal], "uncompared": int | None},
 )
 def conflicts(caller: Asking, limit: Page = 20) -> Response:
-    """Until somebody has decided: `/v1/review` accepts and rejects."""
-    return json_response(list_document("proposals", caller.memory.conflicts(limit=limit)))
+    """Until somebody has decided: `/v1/review` accepts and rejects. `uncompared` memories wait for being compared; it
+    is null where nobody compares.
+    """
+    proposals, uncompared = caller.memory.conflicts(limit=limit), caller.memory.uncompared()
+    return json_response({**list_document("proposals", proposals), "uncompared": uncompared})
 
 
 @LEARNING.add("GET", "/v1/review", "read", summary="List what waits for a person", answer={"proposals": list[Proposal]})

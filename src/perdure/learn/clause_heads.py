@@ -16,7 +16,7 @@ speaker's, somebody or something with a name, or something else.
 """
 
 
-class Token(NamedTuple):
+class ReadWord(NamedTuple):
     """A word in lower case, as it is spelled, where it stands, and whether a sign stands before it."""
 
     word: str
@@ -38,17 +38,17 @@ class Head(NamedTuple):
     is_plural: bool = False
 
 
-def tokens_of(text: str) -> list[Token]:
-    found: list[Token] = []
+def tokens_of(text: str) -> list[ReadWord]:
+    found: list[ReadWord] = []
     end = 0
     for match in WORD.finditer(text):
         breaks = text[end : match.start()] != " " and bool(_SIGN.search(text, end, match.start()))
-        found.append(Token(match[0].lower(), match[0], match.start(), match.end(), breaks))
+        found.append(ReadWord(match[0].lower(), match[0], match.start(), match.end(), breaks))
         end = match.end()
     return found
 
 
-def find_head(tokens: Sequence[Token], at: int = 0) -> Head | None:
+def find_head(tokens: Sequence[ReadWord], at: int = 0) -> Head | None:
     """The head of the clause that begins there; None where no clause does."""
     if at >= len(tokens):
         return None
@@ -59,7 +59,7 @@ def find_head(tokens: Sequence[Token], at: int = 0) -> Head | None:
     return _of_noun(tokens, at)
 
 
-def find_late_head(tokens: Sequence[Token]) -> Head | None:
+def find_late_head(tokens: Sequence[ReadWord]) -> Head | None:
     """The head of a clause that begins with words of time, place or manner: `on Tuesdays I go bouldering`."""
     if not tokens or not _may_lead(tokens[0]):
         return None
@@ -73,7 +73,7 @@ def find_late_head(tokens: Sequence[Token]) -> Head | None:
     return None
 
 
-def has_verb(tokens: Sequence[Token]) -> bool:
+def has_verb(tokens: Sequence[ReadWord]) -> bool:
     """Whether there is any finite verb in it, whoever it belongs to."""
     if any(token.word in STRONG or is_past(token.word) for token in tokens):
         return True
@@ -84,12 +84,12 @@ def may_be_finite(word: str) -> bool:
     return word in STRONG or word in THIRD or is_past(word)
 
 
-def _may_lead(token: Token) -> bool:
+def _may_lead(token: ReadWord) -> bool:
     word = token.word
     return word in _LEADS or word in _PREPOSITIONS or is_adverb(word) or _DAY.fullmatch(word) is not None
 
 
-def _of_pronoun(tokens: Sequence[Token], at: int, kind: Kind, *, contracted: bool) -> Head | None:
+def _of_pronoun(tokens: Sequence[ReadWord], at: int, kind: Kind, *, contracted: bool) -> Head | None:
     if contracted:
         return Head(kind, at, at + 1, at) if at + 1 < len(tokens) else None
     plural = tokens[at].word in {"they", "these", "those"}
@@ -108,12 +108,12 @@ def _of_pronoun(tokens: Sequence[Token], at: int, kind: Kind, *, contracted: boo
     return None
 
 
-def _verbs(tokens: Sequence[Token], at: int) -> list[int]:
+def _verbs(tokens: Sequence[ReadWord], at: int) -> list[int]:
     found = range(at + 1, min(at + _LONGEST_SUBJECT, len(tokens)))
     return [place for place in found if tokens[place].word in STRONG or tokens[place].word in BASE][:1]
 
 
-def _of_noun(tokens: Sequence[Token], at: int) -> Head | None:
+def _of_noun(tokens: Sequence[ReadWord], at: int) -> Head | None:
     """The first verb behind a noun, or a form of `be` or `have` right behind it: `the used car is red`."""
     kind = _kind_of_noun(tokens[at], begins=at == 0)
     if kind is None:
@@ -132,7 +132,7 @@ def _of_noun(tokens: Sequence[Token], at: int) -> Head | None:
     return None
 
 
-def _kind_of_noun(token: Token, *, begins: bool) -> Kind | None:
+def _kind_of_noun(token: ReadWord, *, begins: bool) -> Kind | None:
     """None for a word with which no subject begins."""
     word = token.word
     if word in _DETERMINERS or word in _OWNERS:
@@ -145,7 +145,7 @@ def _kind_of_noun(token: Token, *, begins: bool) -> Kind | None:
     return "name" if is_named else "thing"
 
 
-def _noun_phrase(tokens: Sequence[Token], start: int) -> Iterator[tuple[int, bool, bool]]:
+def _noun_phrase(tokens: Sequence[ReadWord], start: int) -> Iterator[tuple[int, bool, bool]]:
     """The places of a noun and of what may belong to it, and of each whether what stands before it is several, and
     whether it belongs to a preposition.
     """
@@ -175,7 +175,7 @@ def _noun_phrase(tokens: Sequence[Token], start: int) -> Iterator[tuple[int, boo
         place += 1
 
 
-def _later_verb(tokens: Sequence[Token], place: int) -> int:
+def _later_verb(tokens: Sequence[ReadWord], place: int) -> int:
     """The verb behind one that belongs to the subject: `a woman called Imke starts`, `the used car is red`."""
     if tokens[place].word in _NAMING and place + 2 < len(tokens) and may_be_finite(tokens[place + 2].word):
         return place + 2
@@ -188,14 +188,14 @@ def _later_verb(tokens: Sequence[Token], place: int) -> int:
     return place
 
 
-def _without_adverbs(tokens: Sequence[Token], at: int, end: int) -> int:
+def _without_adverbs(tokens: Sequence[ReadWord], at: int, end: int) -> int:
     """Where the subject ends, before `finally` and `still`."""
     while end > at + 1 and is_adverb(tokens[end - 1].word):
         end -= 1
     return end
 
 
-def _is_verb(tokens: Sequence[Token], place: int, *, plural: bool, led: bool, inside: bool) -> bool:
+def _is_verb(tokens: Sequence[ReadWord], place: int, *, plural: bool, led: bool, inside: bool) -> bool:
     """Whether the word there is the verb of what stands before it, and no noun."""
     word = tokens[place].word
     previous, following = tokens[place - 1].word, tokens[place + 1].word if place + 1 < len(tokens) else ""
@@ -216,7 +216,7 @@ def _is_verb(tokens: Sequence[Token], place: int, *, plural: bool, led: bool, in
     return plural and word in BASE and not ends
 
 
-def _end_of_apposition(tokens: Sequence[Token], place: int) -> int | None:
+def _end_of_apposition(tokens: Sequence[ReadWord], place: int) -> int | None:
     """Behind what is set between commas: `his brother, Anton, does it`, `my agent, Perpetua Lyle, wants it`."""
     for end in range(place + 1, min(place + 4, len(tokens))):
         if tokens[end].breaks:
@@ -225,7 +225,7 @@ def _end_of_apposition(tokens: Sequence[Token], place: int) -> int | None:
     return None
 
 
-def _is_contraction(tokens: Sequence[Token], place: int) -> bool:
+def _is_contraction(tokens: Sequence[ReadWord], place: int) -> bool:
     """Whether `Ben's` is `Ben is`, and not what Ben has."""
     if place + 1 >= len(tokens) or tokens[place + 1].breaks:
         return False

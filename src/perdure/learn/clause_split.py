@@ -13,7 +13,7 @@ from perdure.learn.clause_heads import (
     STRONG,
     THIRD,
     Head,
-    Token,
+    ReadWord,
     find_head,
     find_late_head,
     has_verb,
@@ -71,7 +71,7 @@ class _Joint(NamedTuple):
     behind: int
 
 
-def _joints(text: str, tokens: Sequence[Token]) -> Iterator[_Joint]:
+def _joints(text: str, tokens: Sequence[ReadWord]) -> Iterator[_Joint]:
     by_start = {token.start: place for place, token in enumerate(tokens)}
     for match in _JOINT.finditer(text):
         place = by_start.get(match.end())
@@ -81,11 +81,11 @@ def _joints(text: str, tokens: Sequence[Token]) -> Iterator[_Joint]:
             yield _Joint(words, match.start(), match.end(), before, place)
 
 
-def _head(tokens: Sequence[Token]) -> Head | None:
+def _head(tokens: Sequence[ReadWord]) -> Head | None:
     return find_head(tokens) or find_late_head(tokens)
 
 
-def _begins_clause(right: Sequence[Token], joint: str) -> bool:
+def _begins_clause(right: Sequence[ReadWord], joint: str) -> bool:
     if joint == "so" and right[1:2]:
         if right[1].word in _PURPOSES:
             return False
@@ -100,7 +100,7 @@ def _begins_clause(right: Sequence[Token], joint: str) -> bool:
     return head is not None and not _is_aside(right)
 
 
-def _turns(right: Sequence[Token], head: Head | None, joint: str) -> bool:
+def _turns(right: Sequence[ReadWord], head: Head | None, joint: str) -> bool:
     """Whether somebody is told to do something, or a sentence without a subject begins: `I moved, send it there`,
     `the test is red, changed the date`.
     """
@@ -114,17 +114,17 @@ def _turns(right: Sequence[Token], head: Head | None, joint: str) -> bool:
     return is_past(first) and second in _BEHIND_PASTS and head.kind in {"thing", "there"}
 
 
-def _is_aside(right: Sequence[Token]) -> bool:
+def _is_aside(right: Sequence[ReadWord]) -> bool:
     """`I live in Oslo, I think`: it says how sure somebody is."""
     words = " ".join(token.word for token in right[:3])
     return _ASIDE.match(words) is not None
 
 
-def _is_filler(token: Token) -> bool:
+def _is_filler(token: ReadWord) -> bool:
     return token.word in _FILLERS or (is_adverb(token.word) and not may_be_finite(token.word))
 
 
-def _may_end(left: Sequence[Token], head: Head | None, joint: str) -> bool:
+def _may_end(left: Sequence[ReadWord], head: Head | None, joint: str) -> bool:
     """Whether what stands before the joint is a clause by itself, or something that may be left out."""
     if not left:
         return False
@@ -138,7 +138,9 @@ def _may_end(left: Sequence[Token], head: Head | None, joint: str) -> bool:
     return has_verb(left) or joint != "," or not leads
 
 
-def _shared_subject(text: str, left: Sequence[Token], right: Sequence[Token], head: Head | None, joint: str) -> str:
+def _shared_subject(
+    text: str, left: Sequence[ReadWord], right: Sequence[ReadWord], head: Head | None, joint: str
+) -> str:
     """The subject of the left clause, where the right one has a verb of its own that belongs to it."""
     if head is None or head.kind in {"you", "there"} or joint not in _SHARING or len(right) < _FEWEST:
         return ""
@@ -150,7 +152,7 @@ def _shared_subject(text: str, left: Sequence[Token], right: Sequence[Token], he
     return (subject.partition("'")[0] if head.verb == head.end - 1 else subject) + " "
 
 
-def _has_own_verb(left: Sequence[Token], right: Sequence[Token], head: Head, joint: str) -> bool:
+def _has_own_verb(left: Sequence[ReadWord], right: Sequence[ReadWord], head: Head, joint: str) -> bool:
     """Whether the right one begins with a verb that is no part of the left one."""
     first, words = left[head.verb].word, [token.word for token in left[head.verb :]]
     verb, following = right[0].word, right[1].word if len(right) > 1 else ""

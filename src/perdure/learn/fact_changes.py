@@ -6,7 +6,7 @@ Everything is decided on the facts as they are inside the transaction that write
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
@@ -265,6 +265,50 @@ class FactChanges:
         here = {episode.record.conversation_id for episode in planned.episodes}
         said = (fact, *(episode for id in fact.evidence for episode in self._by_id(id)))
         return any(one.trust != "low" and one.conversation_id not in here for one in said)
+
+    def supersede(self, older: Record, newer: Record, planned: PlannedAction) -> None:
+        """The newer of two facts ends the older one, if it may."""
+        if why := self._why_not(older, planned):
+            self.leave_undecided(older, newer, why)
+            return
+        self._end(self.current(older), planned)
+        self._link(newer, older)
+
+    def end_at(self, fact: Record, newer: Record, ends: Callable[[Record], bool]) -> None:
+        """It became known after what ends it, and takes its place in time: what ended with that one, and `ends` by this
+        one already, ends here.
+        """
+        earlier = [one for id in self.current(newer).supersedes for one in self._by_id(id)]
+        self.change(fact, "annotate", state="superseded", invalid_at=begins(newer))
+        for one in map(self.current, earlier):
+            if begins(one) < begins(fact) and ends(one):
+                self.change(one, "annotate", invalid_at=max(begins(fact), begins(one) + _MOMENT))
+                kept = tuple(id for id in self.current(newer).supersedes if id != one.id)
+                self.change(newer, "annotate", supersedes=kept)
+                self._link(fact, one)
+        self._link(newer, fact)
+
+    def replaced_by(self, fact: Record) -> Iterator[Record]:
+        """All that it took the place of, and what that took the place of."""
+        waiting, seen = list(self.current(fact).supersedes), set[str]()
+        while waiting:
+            id = waiting.pop()
+            if id not in seen:
+                seen.add(id)
+                for one in map(self.current, self._by_id(id)):
+                    waiting += one.supersedes
+                    yield one
+
+    def leave_undecided(self, older: Record, newer: Record, why: str) -> None:
+        """A person is asked."""
+        if not any({one.first, one.second} == {older.id, newer.id} for one in self.conflicts):
+            self.conflicts.append(ConflictingPair(older.id, newer.id, (why,)))
+
+    def _link(self, newer: Record, older: Record) -> None:
+        newer = self.current(newer)
+        self.decided[:] = [one for one in self.decided if one.action != "new" or one.id not in {newer.id, older.id}]
+        self.decided.append(DecidedChange("update", newer.id, older.id))
+        self.change(newer, "annotate", supersedes=(*newer.supersedes, older.id))
 
     def _end(self, fact: Record, planned: PlannedAction) -> None:
         self.superseded += 1

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from perdure.learn.clause_heads import Token, has_verb, tokens_of
+from perdure.learn.clause_heads import ReadWord, has_verb, tokens_of
 from perdure.learn.english_verbs import BASE, is_adverb, is_past
 from perdure.learn.moods import MOODS
 from perdure.text.keyword_words import FUNCTION_WORDS
@@ -48,7 +48,7 @@ class Note(NamedTuple):
     subject: str
 
 
-def read_note(text: str, tokens: Sequence[Token]) -> Note | None:
+def read_note(text: str, tokens: Sequence[ReadWord]) -> Note | None:
     """None where it says nothing in particular: a name or a number has to be in it."""
     if not _FEWEST_WORDS <= len(tokens) <= _MOST_WORDS or not _UNCLEAR.isdisjoint(token.word for token in tokens):
         return None
@@ -61,7 +61,7 @@ def read_note(text: str, tokens: Sequence[Token]) -> Note | None:
     return _noun_phrase(text, tokens)
 
 
-def _noun_phrase(text: str, tokens: Sequence[Token]) -> Note | None:
+def _noun_phrase(text: str, tokens: Sequence[ReadWord]) -> Note | None:
     first = tokens[0].word
     owned = first in _OWNERS
     noun = tokens[1] if owned else tokens[0]

@@ -10,7 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from perdure.text.persons import is_assistant_role, is_user_role
+from perdure.episodes.messages import ROLE
+from perdure.model import Record
+from perdure.text.persons import is_assistant_role, is_no_person, is_user_role
 
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
@@ -104,6 +106,11 @@ class People:
             if there:
                 return there[-1]
         return label
+
+
+def is_by_program(message: Record) -> bool:
+    """Whether an assistant, a tool or a system says it."""
+    return is_no_person(str(message.metadata.get(ROLE, "")))
 
 
 def _first(name: str) -> str:

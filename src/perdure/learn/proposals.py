@@ -16,7 +16,8 @@ from perdure.ids import MAX_NUMBER, PROPOSAL, content_hash
 from perdure.learn.results import Proposal, ProposalKind
 from perdure.lifecycle.write import apply_plan, plan_write
 from perdure.model import Filter, Json, Record
-from perdure.text.preview import clip, one_line, one_line_preview, when
+from perdure.recall.contradictions import is_about
+from perdure.text.preview import clip, one_line, one_line_preview
 from perdure.validation import MAX_METADATA_BYTES, check_choice, check_limit
 from perdure.visibility import has_expired
 
@@ -60,9 +61,9 @@ def propose(  # noqa: PLR0913 - all that a person wants to know before the answe
     """Put a proposal about two stored memories into this transaction, and answer it. None where the pair has an open
     one already, or where a person rejected it and neither of the two says anything else since.
     """
-    older, newer = sorted((first, second), key=lambda record: (when(record), record.number))
+    older, newer = sorted((first, second), key=lambda record: (said_at(record), record.number))
     key, existing = find_proposal(writer, kind, older, newer)
-    if existing and _is_about(existing, older, newer):
+    if existing and (is_about(existing, older, newer) or is_about(existing, newer, older)):
         rejected = existing.metadata.get(DECISION) == REJECTED
         if rejected or existing.state == "active":
             return None
@@ -83,6 +84,13 @@ def propose(  # noqa: PLR0913 - all that a person wants to know before the answe
     plan = plan_write(existing, older.namespace, fields, batch.at, force_new_version=True)
     # A proposal is no reason to evict a memory: it goes first when room is made for something else.
     return apply_plan(services, writer, plan, batch, room=False).record
+
+
+def said_at(record: Record) -> datetime:
+    """When a memory began to be true, or was said in the words that it has. Of one that was corrected that is when it
+    was last said.
+    """
+    return record.valid_at or (record.updated_at if record.version > 1 else record.created_at)
 
 
 def find_proposal(reader: Reader, kind: ProposalKind, first: Record, second: Record) -> tuple[str, Record | None]:
@@ -128,7 +136,7 @@ def open_proposal(reader: Reader, record: Record, now: datetime) -> Proposal | N
     if not all(isinstance(number, int) and 0 < number <= MAX_NUMBER for number in numbers):
         return None
     pair = reader.fetch(cast("list[int]", numbers))
-    if len(pair) != len(numbers) or not _is_about(record, *pair):
+    if len(pair) != len(numbers) or not is_about(record, *pair):
         return None
     if any(each.state != "active" or has_expired(each, now) for each in pair):
         return None
@@ -152,14 +160,6 @@ def kind_of(record: Record) -> ProposalKind | None:
     if type_ != PROPOSAL or position_of(name) is None:
         return None
     return next((kind for kind in PROPOSAL_KINDS if name.startswith(f"{kind}/")), None)
-
-
-def _is_about(proposal: Record, first: Record, second: Record) -> bool:
-    """Whether a proposal is about these two memories, in the words that they have."""
-    told = proposal.metadata
-    return [(each.id, each.content_hash) for each in (first, second)] == [
-        (told.get(f"{which}_id"), told.get(f"{which}_hash")) for which in ("first", "second")
-    ]
 
 
 def question_of(kind: ProposalKind, first: Record, second: Record, reasons: Sequence[str], text: str | None) -> str:

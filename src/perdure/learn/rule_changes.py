@@ -22,8 +22,10 @@ from perdure.learn.fact_changes import (
     PlannedAction,
     begins,
 )
+from perdure.learn.judged import DOUBTED, Endings, Judging
 from perdure.learn.people import NAME, NICKNAME, GivenName, People
 from perdure.learn.rule_facts import (
+    BY_OTHERS,
     SAID_AT,
     SAID_ELSEWHERE,
     SLOT,
@@ -54,14 +56,20 @@ from perdure.store.port import LogFilter, Reader
 from perdure.validation import scalar_json
 
 _SAME_MOMENT: Final = "both were said at the same time"
-_BY_OTHERS: Final = "somebody says otherwise of themselves"
 _SETTLED: Final = "rules do not overrule what somebody settled"
 # A fact that ended the moment it began would never have been true.
 _MOMENT: Final = timedelta(microseconds=1)
 
 
-def place_statements(changes: FactChanges, planned: Sequence[PlannedAction]) -> None:
-    """What rules found, of whatever topics. The order in which it is given does not matter."""
+def place_statements(
+    changes: FactChanges,
+    planned: Sequence[PlannedAction],
+    judging: Judging | None = None,
+    sayings: Sequence[PlannedAction] = (),
+) -> None:
+    """What rules found, of whatever topics. The order in which it is given does not matter. Without a judge the slots
+    alone say what ends what; with one, also `sayings`, the messages as a whole.
+    """
     names = [*names_known(changes.reader, changes.known.conversation), *names_in(one.record for one in planned)]
     people = People(names)
     by_topic: defaultdict[Topic, list[PlannedAction]] = defaultdict(list)
@@ -73,10 +81,45 @@ def place_statements(changes: FactChanges, planned: Sequence[PlannedAction]) -> 
     known = known_facts(changes, [topic for topic in by_topic if topic.slot], people)
     for topic, told in by_topic.items():
         if topic.slot:
-            TopicChanges(changes, told, people).carry_out(known[topic])
-        else:
-            for one in told:
-                add_event(changes, one)
+            doubted = doubtful(told, known[topic], judging) if judging else []
+            believed = [one for one in told if one not in doubted]
+            if believed:
+                TopicChanges(changes, believed, people).carry_out(known[topic])
+            told = [as_event(one) for one in doubted]  # noqa: PLW2901 - what is left of them
+        for one in told:
+            add_event(changes, one)
+    if judging:
+        endings = Endings(changes, people, judging)
+        endings.by_facts(planned)
+        endings.by_messages(sayings)
+
+
+def doubtful(told: Sequence[PlannedAction], known: Sequence[KnownFact], judging: Judging) -> list[PlannedAction]:
+    """Those that fill a slot otherwise than what was said before, and of which the judge says that they end none of it:
+    who almost moved lives where they lived.
+    """
+    said = [(one.record.text, one.assertion, one.said[0].at) for one in known]
+    said += [(one.action.fact, assertion_in(one.action), one.at) for one in told]
+    found: list[PlannedAction] = []
+    for one in told:
+        contrary = [
+            text for text, assertion, at in said if at < one.at and assertion.contradicts(assertion_in(one.action))
+        ]
+        judging.look_at((text, one.action.fact) for text in contrary)
+        if contrary and all(judging.ends_by(text, one.action.fact) < DOUBTED for text in contrary):
+            found.append(one)
+    return found
+
+
+def as_event(planned: PlannedAction) -> PlannedAction:
+    """The same, filling no slot."""
+    fact = cast("Record", planned.record)
+    metadata = {name: value for name, value in fact.metadata.items() if name != SAID_AT} | {SLOT: ""}
+    return replace(
+        planned,
+        action=replace(planned.action, metadata=metadata),
+        record=replace_record(fact, metadata=metadata),
+    )
 
 
 def names_known(reader: Reader, conversation: str | None) -> Iterator[GivenName]:
@@ -272,7 +315,7 @@ class TopicChanges:
 
     def _conflict(self, id: str, other: str, fact: PlacedFact, against: PlacedFact) -> None:
         reason = _SAME_MOMENT if fact.is_trusted == against.is_trusted else LOW_TRUST
-        reason = reason if fact.is_own == against.is_own else _BY_OTHERS
+        reason = reason if fact.is_own == against.is_own else BY_OTHERS
         reason = _SETTLED if against.known and against.known.is_settled else reason
         known = ({one.first, one.second} for one in self.changes.conflicts)
         if fact.end is None and against.end is None and id != other and {id, other} not in known:

@@ -29,6 +29,7 @@ VALUE: Final = "value"
 AFFIRMED: Final = "affirmed"
 SAID_AT: Final = "said_at"
 SAID_ELSEWHERE: Final = "said_elsewhere"
+BY_OTHERS: Final = "somebody says otherwise of themselves"
 _LOW: Final = " low"
 
 

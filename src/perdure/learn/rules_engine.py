@@ -12,19 +12,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from perdure.episodes.keys import position_of
-from perdure.episodes.messages import ROLE, said_after
+from perdure.episodes.messages import said_after
 from perdure.learn.actions import FactAction
 from perdure.learn.known_facts import scope_of
-from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People
+from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People, is_by_program
 from perdure.learn.rule_changes import names_known
 from perdure.learn.rule_facts import AFFIRMED, SAID_AT, SLOT, SUBJECT, VALUE
 from perdure.learn.statements import Statement, is_english, statements
+from perdure.learn.third_person import tell
 from perdure.learn.validity import Moment
 from perdure.learn.worth import choose
 from perdure.model import SPEAKER, Record
 from perdure.text.introductions import find_introduction
-from perdure.text.persons import is_no_person
 from perdure.text.secrets.spans import MARK
+from perdure.text.sentences import sentences
 
 if TYPE_CHECKING:
     from perdure.learn.task import ConsolidationTask
@@ -33,6 +34,16 @@ if TYPE_CHECKING:
 RULES: Final = "rules"
 # Of one run, so that no transaction takes long.
 _MOST_EPISODES: Final = 20
+# A message that the judge reads as a whole.
+FEWEST_WORDS: Final = 2
+WHOLE_WORDS: Final = 25
+_CHANGES: Final = frozenset(
+    """
+    again anymore any cancelled canceled changed closed different done ended finally finished fine gone history instead
+    isn't left longer lost moved never new no not now off old over postponed quit rang replaced retired scrap since
+    sold stopped swapped switched these used was wasn't won't
+    """.split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +65,74 @@ class RulesEngine:
     def actions(self, task: ConsolidationTask) -> Sequence[FactAction]:
         episodes = {message.id: episode.record for episode in task.episodes for message in episode.messages}
         messages = [message for episode in task.episodes for message in episode.messages]
-        with self.services.store.read(task.namespace) as reader:
-            known = list(names_known(reader, scope_of(self.services.settings, task.conversation_id)))
-        people = People((*known, *names_given(messages)))
+        people = people_in(self.services, task)
         told = list(facts_told(messages, people))
         kept = {statement.fact for _, statement in choose(told)}
         return [
-            fact_action(statement, message, episodes[message.id])
+            fact_action(statement, message, episodes[message.id], told_whole(statement, message, people))
             for message, found in zip(messages, told, strict=True)
             for statement in found
             if statement.fact in kept
         ]
 
 
-def fact_action(statement: Statement, message: Record, episode: Record) -> FactAction:
+def people_in(services: Services, task: ConsolidationTask) -> People:
+    with services.store.read(task.namespace) as reader:
+        known = list(names_known(reader, scope_of(services.settings, task.conversation_id)))
+    return People((*known, *names_given([message for episode in task.episodes for message in episode.messages])))
+
+
+def whole_messages(services: Services, task: ConsolidationTask, told: Sequence[FactAction]) -> list[FactAction]:
+    """What people said of which no fact was made, told of them as facts are, if it sounds like a change: the judge
+    reads whether it ends something that is known. Questions and what is in another language are left out.
+    """
+    people, found = people_in(services, task), list[FactAction]()
+    known = {(action.valid_at, action.metadata.get(SPEAKER)) for action in told}
+    for episode in task.episodes:
+        for message in episode.messages if any(map(is_by_program, episode.messages)) else ():
+            text, at = message.text.strip(), moment_said(message).at
+            is_short = FEWEST_WORDS <= len(text.split()) <= WHOLE_WORDS and not text.endswith("?")
+            is_told = (at, speaker_of(message)) in known or is_by_program(message)
+            if is_short and not is_told and sounds_like_change(text) and is_english(text) and MARK not in text:
+                statement = as_statement(text, name_of(message, people), at)
+                found.append(fact_action(statement, message, episode.record))
+    return found
+
+
+def sounds_like_change(text: str) -> bool:
+    """Whether it has a word with which changes are told. It spares the judge most of what is said."""
+    return not _CHANGES.isdisjoint(word.strip(".,!?;:").lower() for word in text.split())
+
+
+def as_statement(text: str, name: str, at: datetime) -> Statement:
+    return Statement(
+        fact=tell_all(text, name),
+        category="experience",
+        subject=name,
+        slot="",
+        value="",
+        affirmed=True,
+        valid_at=at,
+        dated=False,
+        confidence=0.5,
+        speaker=name,
+    )
+
+
+def told_whole(statement: Statement, message: Record, people: People) -> str:
+    """The message that tells a statement, or the sentence of a long one that shares most words with it."""
+    text = message.text
+    if len(text.split()) > WHOLE_WORDS:
+        words = set(statement.fact.lower().split())
+        text = max(sentences(text), key=lambda one: len(words & set(one.lower().split())))
+    return tell_all(text, name_of(message, people))
+
+
+def tell_all(text: str, name: str) -> str:
+    return " ".join(tell(text, name, ASSISTANT).text.rstrip(".!").split())
+
+
+def fact_action(statement: Statement, message: Record, episode: Record, said: str = "") -> FactAction:
     moment = moment_said(message)
     return FactAction(
         "new",
@@ -86,6 +151,7 @@ def fact_action(statement: Statement, message: Record, episode: Record) -> FactA
             SPEAKER: speaker_of(message),
             **({SAID_AT: [str(moment)]} if statement.slot else {}),
         },
+        said=said,
     )
 
 
@@ -172,10 +238,6 @@ def others_before(messages: Sequence[Record]) -> list[Record | None]:
         else:
             found.append(previous if speaker_of(previous) != speaker_of(message) else found[-1])
     return found
-
-
-def is_by_program(message: Record) -> bool:
-    return is_no_person(str(message.metadata.get(ROLE, "")))
 
 
 def speaker_of(message: Record) -> str:

@@ -22,11 +22,13 @@ from perdure.errors import EmbedderUnavailable, InvalidInput
 from perdure.ids import LEARNED, LEARNED_SESSION, content_hash, parse_reference
 from perdure.learn.actions import FactAction
 from perdure.learn.fact_changes import FactChanges, PlannedAction
+from perdure.learn.judged import Judging, pairs_ahead
 from perdure.learn.known_facts import KnownFacts, scope_of
 from perdure.learn.proposals import propose
 from perdure.learn.results import Consolidation, FactChange
 from perdure.learn.rule_changes import place_statements
 from perdure.learn.rule_facts import is_by_rules
+from perdure.learn.rules_engine import RULES, whole_messages
 from perdure.learn.task import ConsolidationTask, TaskEpisode
 from perdure.lifecycle.capacity import fits
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_write
@@ -202,6 +204,13 @@ def apply_actions(
     planned, embedded, notes = plan_actions(services, task, actions, learned_by)
     shown = {fact.number: str(fact.content_hash) for fact in task.facts}
     known, seq = (read_before or FactsRead()).read(services, task, embedded.generation)
+    told = [one for one in planned if is_by_rules(one.action)]
+    judging, sayings = None, list[PlannedAction]()
+    if services.judge and learned_by == RULES:
+        judging = Judging(services.judge, told)
+        whole = whole_messages(services, task, [one.action for one in told])
+        sayings, _, _ = plan_actions(services, task, whole, learned_by)
+        judging.look_at(pairs_ahead(judging, known, told, sayings))
 
     def decide(inside: Reader) -> FactChanges | None:
         known.refresh(inside, seq)
@@ -211,7 +220,7 @@ def apply_actions(
         for one in planned:
             if not is_by_rules(one.action):
                 changes.apply(one)
-        place_statements(changes, [one for one in planned if is_by_rules(one.action)])
+        place_statements(changes, told, judging, sayings)
         # What was ended after all is no conflict any more.
         changes.conflicts = [pair for pair in changes.conflicts if {pair.first, pair.second} <= known.records.keys()]
         return changes

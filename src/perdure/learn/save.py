@@ -148,6 +148,13 @@ def observe(
     if identity_of(known) == identity_of_fields(request.fields):
         return saved(remember(services, namespace, request), loop, notes)
 
+    done = observe_known(services, request, known)
+    return saved(done, loop, notes) if done else None
+
+
+def observe_known(services: Services, request: WriteRequest, known: Record) -> Remembered | None:
+    """Count a memory once more that says the same in other words; None when it is not active any more."""
+
     def plan(current: Record, at: datetime) -> Plan:
         if current.state != "active":
             raise MergeConflict
@@ -158,7 +165,7 @@ def observe(
         return replace(planned, notes=(*told, *planned.notes))
 
     try:
-        return saved(apply_change(services, known, plan), loop, notes)
+        return apply_change(services, known, plan)
     except MergeConflict:
         return None
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from perdure.learn.clause_heads import STRONG, THIRD, Head, Token, find_head, find_late_head, tokens_of
+from perdure.learn.clause_heads import STRONG, THIRD, Head, ReadWord, find_head, find_late_head, tokens_of
 from perdure.learn.english_verbs import BASE, FEELINGS, PARTICIPLES, is_adverb, is_past
 from perdure.learn.kin import RELATIONS, Kin
 from perdure.learn.notes import read_note
@@ -61,7 +61,7 @@ class SubjectReader:
         tokens = tokens_of(spoken)
         self._remember(spoken, tokens, find_head(tokens), kin, None)
 
-    def _told(self, clause: Clause, tokens: list[Token], head: Head | None, kin: list[Kin]) -> Told | None:
+    def _told(self, clause: Clause, tokens: list[ReadWord], head: Head | None, kin: list[Kin]) -> Told | None:
         text = clause.text
         if head is None:
             elided = _with_subject(text, tokens) if clause.begins else ""
@@ -86,14 +86,16 @@ class SubjectReader:
                 pass
         return told
 
-    def _of_note(self, text: str, tokens: list[Token]) -> Told | None:
+    def _of_note(self, text: str, tokens: list[ReadWord]) -> Told | None:
         note = read_note(text, tokens)
         if note is None:
             return None
         subject = note.subject or self.speaker
         return Told(tell(note.text, self.speaker, self.listener).text, subject, Reading(), 0.5, past=False)
 
-    def _remember(self, text: str, tokens: list[Token], head: Head | None, kin: list[Kin], told: Told | None) -> None:
+    def _remember(
+        self, text: str, tokens: list[ReadWord], head: Head | None, kin: list[Kin], told: Told | None
+    ) -> None:
         """Whom and what the next clause may mean."""
         if head and head.kind in {"person", "thing_pronoun"} and told:
             return
@@ -105,7 +107,7 @@ class SubjectReader:
         is_thing = head and (head.kind == "thing" or (head.kind == "own" and not kin)) and not head.is_plural
         self.thing = _subject_text(text, tokens, head) if head and is_thing else ""
 
-    def _of_pronoun(self, text: str, tokens: list[Token], head: Head) -> Told | None:
+    def _of_pronoun(self, text: str, tokens: list[ReadWord], head: Head) -> Told | None:
         """`She works there`, of the one who was named before; `it is …`, of the thing."""
         if tokens[head.subject].word.startswith("they"):
             done = _DONE_BY_THEM.match(text)
@@ -137,7 +139,7 @@ class SubjectReader:
         predicate = f"{'were' if several else 'was'} {done['verb'].lower()}{after}"
         return Told(f"{subject} {predicate}", subject, Reading(), 0.6)
 
-    def _of_what_there_is(self, text: str, tokens: list[Token], head: Head) -> Told | None:
+    def _of_what_there_is(self, text: str, tokens: list[ReadWord], head: Head) -> Told | None:
         """`There's a room from the 4th of May`."""
         start = tokens[head.subject].end
         full = f"There is{text[start:]}" if head.verb < head.end else text
@@ -147,7 +149,7 @@ class SubjectReader:
         told = tell(full, self.speaker, self.listener).text
         return None if _DANGLING.match(found["what"]) else Told(told, found["noun"].lower(), Reading(), 0.6, past=False)
 
-    def _of_speaker(self, text: str, tokens: list[Token], head: Head, confidence: float) -> Told | None:
+    def _of_speaker(self, text: str, tokens: list[ReadWord], head: Head, confidence: float) -> Told | None:
         told = tell(text, self.speaker, self.listener)
         predicate = told.text[told.predicate :]
         # `I think I'm allergic to nuts` tells of the allergy.
@@ -169,13 +171,13 @@ class SubjectReader:
             return Told(f"{fact[:1].upper()}{fact[1:]}", place, Reading(), confidence, past=False)
         return _judged(told.text, self.speaker, predicate, confidence)
 
-    def _of_several(self, text: str, tokens: list[Token], head: Head) -> Told | None:
+    def _of_several(self, text: str, tokens: list[ReadWord], head: Head) -> Told | None:
         """`My sister and I love opera`."""
         told = tell(text, self.speaker, self.listener).text
         predicate = told[_predicate_start(told, tokens, head) :]
         return None if is_passing(predicate) else _judged(told, self.speaker, predicate, 0.8)
 
-    def _of_possession(self, text: str, tokens: list[Token], head: Head, kin: list[Kin]) -> Told | None:
+    def _of_possession(self, text: str, tokens: list[ReadWord], head: Head, kin: list[Kin]) -> Told | None:
         """`My job is …` tells of the speaker, `my sister Anna is …` of Anna."""
         if head.subject > 0:
             told = tell(text, self.speaker, self.listener).text
@@ -199,7 +201,7 @@ class SubjectReader:
         judge = _judged_person if kin or last in RELATIONS else self._judged_thing
         return judge(told, own, predicate, 0.8)
 
-    def _of_other(self, text: str, tokens: list[Token], head: Head) -> Told | None:
+    def _of_other(self, text: str, tokens: list[ReadWord], head: Head) -> Told | None:
         """Somebody or something that is named, or that both know: `Anna works at Google`, `the rent is 900`."""
         owner = tokens[head.subject].word
         subject = _subject_text(text, tokens, head)
@@ -273,13 +275,13 @@ def _is_habit(verb: str, predicate: str) -> bool:
     return is_present or predicate.startswith("used to ")
 
 
-def _subject_text(text: str, tokens: Sequence[Token], head: Head) -> str:
+def _subject_text(text: str, tokens: Sequence[ReadWord], head: Head) -> str:
     return text[tokens[head.subject].start : tokens[head.end - 1].end].removesuffix(
         "'s" if head.verb < head.end else ""
     )
 
 
-def _spelled_out(text: str, tokens: Sequence[Token], head: Head) -> str:
+def _spelled_out(text: str, tokens: Sequence[ReadWord], head: Head) -> str:
     """`Ben's on leave` with its verb: `Ben is on leave`."""
     token = tokens[head.verb]
     if head.verb >= head.end or not token.word.endswith("'s"):
@@ -291,7 +293,7 @@ def _spelled_out(text: str, tokens: Sequence[Token], head: Head) -> str:
     return f"{text[: token.end - 2]} {verb}{text[token.end :]}"
 
 
-def _predicate_start(told: str, tokens: Sequence[Token], head: Head) -> int:
+def _predicate_start(told: str, tokens: Sequence[ReadWord], head: Head) -> int:
     """Where the verb stands in what became of the clause."""
     token = tokens[head.verb]
     verb = token.spelled if head.verb >= head.end else ""
@@ -314,7 +316,7 @@ def _is_person(name: str, predicate: str) -> bool:
     return bool(reading.slot) and reading.category != "goal"
 
 
-def _with_subject(clause: str, tokens: Sequence[Token]) -> str:
+def _with_subject(clause: str, tokens: Sequence[ReadWord]) -> str:
     """`Went to the beach yesterday` with the `I` that it leaves out; empty where it leaves out none."""
     words = [token.word for token in tokens]
     at = next((at for at, word in enumerate(words) if not is_adverb(word) or word in STRONG), 0)

@@ -19,7 +19,6 @@ from perdure.lifecycle.write import (
     apply_plan,
     is_same,
     make_room,
-    notes_on_times,
     prepare,
     require_own_key,
     require_present,
@@ -27,9 +26,10 @@ from perdure.lifecycle.write import (
 )
 from perdure.model import NOTHING, ORIGIN_FIELDS, SPEAKER, Json, Record, Remembered, State, replace_record
 from perdure.validation import RecordFields, changes_content, check_fields, check_validity
-from perdure.visibility import has_expired
+from perdure.visibility import has_expired, notes_on_times
 
 if TYPE_CHECKING:
+    from perdure.lifecycle.comparison import Comparison
     from perdure.services import Services
 
 _RESTORABLE: Final[frozenset[State]] = frozenset({"deleted", "expired", "evicted", "merged"})
@@ -43,6 +43,7 @@ def update(
     remove_tags: Sequence[str] = (),
     expected_version: int | None = None,
     provenance: Mapping[str, Json] = NOTHING,
+    comparison: Comparison | None = None,
 ) -> Remembered:
     """Other words make a new version; anything else is a revision of the same version. Tags are added and removed, and
     entries of `metadata` changed, on the record as it is when it is written.
@@ -83,7 +84,7 @@ def update(
     wants_keywords = fields.get("category", record.category) in services.settings.keyword_categories
     reworded = wants_keywords and changes_content(fields)
     add_keywords = keywords_at_write(services, record.namespace, fields, record) if reworded else None
-    return apply_change(services, record, plan)
+    return apply_change(services, record, plan, comparison)
 
 
 def restore(services: Services, namespace: str, records: Sequence[Record]) -> tuple[Remembered, ...]:

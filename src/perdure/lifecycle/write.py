@@ -64,9 +64,10 @@ from perdure.validation import (
     check_validity,
     check_version,
 )
-from perdure.visibility import kind_of
+from perdure.visibility import kind_of, notes_on_times
 
 if TYPE_CHECKING:
+    from perdure.lifecycle.comparison import Comparison
     from perdure.services import Services
 
 # The tombstone of a text has a reason that must not quote the text.
@@ -172,7 +173,9 @@ Find: TypeAlias = Callable[[Reader], Record | None]
 Planner: TypeAlias = Callable[[Record | None, datetime], Plan]
 
 
-def remember(services: Services, namespace: str, request: WriteRequest) -> Remembered:
+def remember(
+    services: Services, namespace: str, request: WriteRequest, comparison: Comparison | None = None
+) -> Remembered:
     """Store a memory: a new one, one more observation of the same text, or a new version of its key."""
     fields, identity = request.fields, identity_of_fields(request.fields)
 
@@ -189,16 +192,21 @@ def remember(services: Services, namespace: str, request: WriteRequest) -> Remem
     category = fields.get("category", existing.category if existing else None)
     wants_keywords = category in services.settings.keyword_categories
     add_keywords = keywords_at_write(services, namespace, fields, existing) if wants_keywords else None
-    return write(services, namespace, existing, partial(lookup, identity=identity), plan, request)
+    return write(services, namespace, existing, partial(lookup, identity=identity), plan, request, comparison)
 
 
-def apply_change(services: Services, record: Record, plan_on: Callable[[Record, datetime], Plan]) -> Remembered:
+def apply_change(
+    services: Services,
+    record: Record,
+    plan_on: Callable[[Record, datetime], Plan],
+    comparison: Comparison | None = None,
+) -> Remembered:
     """Change one memory that is there already."""
 
     def plan(current: Record | None, at: datetime) -> Plan:
         return plan_on(require_present(current, record.number), at)
 
-    return write(services, record.namespace, record, lambda reader: reader.by_number(record.number), plan)
+    return write(services, record.namespace, record, lambda now: now.by_number(record.number), plan, None, comparison)
 
 
 def write(
@@ -208,15 +216,18 @@ def write(
     find: Find,
     plan_on: Planner,
     request: WriteRequest | None = None,
+    comparison: Comparison | None = None,
 ) -> Remembered:
     """Plan and prepare on `existing` outside the transaction, then `find` it again inside. If somebody else was faster,
-    the plan is made again inside, where nobody else can write, and nothing is embedded there.
+    the plan is made again inside, where nobody else can write, and nothing is embedded or compared there.
     """
     batch = services.context.batch(request.fields.get("session_id") if request else None)
     plan = plan_on(existing, batch.at)
     if plan.outcome == "unchanged":
         return Remembered(plan.record, plan.outcome, None, notes=plan.notes)
     prepared = prepare(services, plan)
+    if comparison and (observed := comparison.observe(plan, prepared)):
+        return observed
     with services.store.write(namespace) as writer:
         if request and request.idempotency_key and (repeated := request.earlier_answer(writer)):
             return repeated
@@ -224,18 +235,20 @@ def write(
         if request and request.expected_version is not None:
             request.require_expected_version(current)
         if current is not existing and not is_same(current, existing):
-            plan = plan_on(current, batch.at)
+            plan, comparison = plan_on(current, batch.at), None
             if plan.outcome == "unchanged":
                 return Remembered(plan.record, plan.outcome, None, notes=plan.notes)
             prepared = prepare(services, plan, prepared)
         if plan.previous:
             plan = require_unique(writer, plan, plan.previous)
         key = request.idempotency_key if request else None
+        plan = comparison.mark(writer, plan) if comparison else plan
         result = apply_plan(services, writer, plan, batch, prepared, idempotency_key=key)
+        found = comparison.propose(writer, batch, result.record) if comparison else ()
         if request and request.force_new_version:
             writer.touch(result.record.number, batch.at)
             result = replace(result, record=replace_record(result.record, accessed_at=batch.at))
-    return answer(plan, result, prepared, batch)
+    return replace(answer(plan, result, prepared, batch), contradicts=found)
 
 
 def answer(plan: Plan, result: WriteResult, prepared: PreparedWrite, batch: WriteBatch) -> Remembered:
@@ -434,19 +447,6 @@ def plan_write(
     if "valid_at" in fields or "expires_at" in fields:
         plan = replace(plan, notes=(*plan.notes, *notes_on_times(fields, at)))
     return plan
-
-
-def notes_on_times(fields: RecordFields, at: datetime) -> list[str]:
-    """Pure: notes on times that were given, and that hide the memory from recall now."""
-    notes: list[str] = []
-    if (begins := fields.get("valid_at")) and begins > at:
-        notes.append(
-            f"It becomes true on {local_day(begins)}. Until then recall shows neither it nor what it replaces, unless "
-            "it is asked with as_of (--as-of)."
-        )
-    if (ends := fields.get("expires_at")) and ends <= at:
-        notes.append(f"Its expires_at, {local_day(ends)}, is in the past, so recall does not show it.")
-    return notes
 
 
 def plan_observation(existing: Record, fields: RecordFields, at: datetime) -> Plan:

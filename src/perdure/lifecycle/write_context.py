@@ -18,6 +18,8 @@ from perdure.values import value_class
 
 # In the provenance of a line: who chose the keywords that it brought, when nobody gave them.
 CHOSEN_BY: Final = "keywords_chosen_by"
+# And the numbers of the memories that what it says was compared with (learn/compare.py).
+COMPARED_WITH: Final = "compared_with"
 
 
 @value_class
@@ -45,6 +47,12 @@ class WriteContext:
         opened = _opened.get()
         id = opened.id if opened and opened.context is self else new_id()
         return WriteBatch(self, id, self.clock(), self.session or session)
+
+    @property
+    def is_in_batch(self) -> bool:
+        """Whether what is written now belongs to a batch that was opened before: it may be one of many."""
+        opened = _opened.get()
+        return opened is not None and opened.context is self
 
     @contextmanager
     def one_batch(self, id: str | None = None) -> Generator[str]:

@@ -81,6 +81,7 @@ WRITTEN: Final = object_of(
     offered=TEXT,
     absorbed=NUMBERS,
     proposals=NUMBERS,
+    contradicts=NUMBERS,
     evicted=NUMBERS,
     notes=TEXTS,
 )

@@ -170,15 +170,17 @@ def written_answer(done: Remembered, **more: Any) -> ToolAnswer:
         **_filled(
             expires=local_day(record.expires_at) if record.expires_at else None,
             offered=done.offered,
+            contradicts=[each.number for each in done.contradicts],
             evicted=[each.number for each in done.evicted],
             notes=list(done.notes),
         ),
     }
-    said = ", ".join(
-        f"{name} {value}" for name, value in data.items() if name not in {"number", "outcome", "notes", "evicted"}
-    )
+    unsaid = {"number", "outcome", "notes", "evicted", "contradicts"}
+    said = ", ".join(f"{name} {value}" for name, value in data.items() if name not in unsaid)
+    others = ", ".join(f"#{each.number}" for each in done.contradicts)
+    against = f"It contradicts {others}. Both stay until a person says which one is true." if others else ""
     gone = f"Evicted to make room: {numbers(done.evicted)}." if done.evicted else ""
-    return answer(data, f"Memory #{record.number} {outcome} ({said}).", gone)
+    return answer(data, f"Memory #{record.number} {outcome} ({said}).", against, gone)
 
 
 def saved_answer(saved: Saved) -> ToolAnswer:

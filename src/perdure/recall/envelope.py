@@ -112,6 +112,7 @@ def _origin(packed: ContextItem, style: Style) -> str:
         parts.append(f"conversation {_word(record.conversation_id, _ID)}")
     if len(record.evidence) > 1:
         parts.append(f"sources: {len(record.evidence)}{' conversations' if is_learned else ''}")
+    parts += map(str, packed.contradicts)
     parts.append(doubt_about(record))
     if packed.form != "full":
         parts.append("abridged")

@@ -220,7 +220,8 @@ class _Packer:
     def _entry(self, record: Record, relevance: float | None, form: Form, text: str) -> _Entry:
         hit = self._hits.get((record.namespace, record.number))
         whole = f"{record.title}\n{text}" if record.title else text
-        packed = ContextItem(record, whole, form, relevance, hit.outdated if hit else None)
+        marks = (hit.outdated, hit.contradicts) if hit else (None, ())
+        packed = ContextItem(record, whole, form, relevance, *marks)
         line = item(packed, self._how.style)
         return _Entry(packed, line, self.count(line + "\n"))
 

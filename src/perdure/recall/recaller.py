@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import FEW_VECTORS, Embedder, Generation, Vectors, checked_vectors
 from perdure.errors import EmbedderUnavailable, IndexDamaged
-from perdure.ids import LEARNED
+from perdure.ids import LEARNED, PROPOSAL
 from perdure.model import LEARNING_CATEGORIES, Compared, Filter, Hit, Mode, Recall, Record
 from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, OUT_OF_TIME, ParsedQuery, SearchRequest, parse_query
 from perdure.recall.ranking import BestWindow, EndedFacts, Ranked, select, with_passage
@@ -152,6 +152,10 @@ class Recaller:
         is_final = not ranking.ended.ranked and LEARNED not in map(_source, hits.values())
         is_final = is_final and len(hits) <= request.limit
         hits = hits if is_final else self._best(request, query, ranking, hits)
+        kinds = [kind for each in ranking.partitions for kind in each.snapshot.vocabulary.kinds.values]
+        # Nothing is asked where the index holds no proposal.
+        asked = hits and not request.is_past and (PROPOSAL in kinds or not ranking.partitions)
+        hits = self._with_contradictions(request, query, hits) if asked else hits
         notes = [*ranking.notes, *found_times]
         if query.is_long:
             notes.append(MANY_WORDS.format(len(query.words), MAX_QUERY_WORDS))
@@ -176,6 +180,22 @@ class Recaller:
         noted = tuple(dict.fromkeys(note for note in notes if note != NO_MODEL or self._wants_model))
         constitutional = self._surfaced(request, ranking.partitions)
         return Recall(fitting, mode, noted, constitutional, request.min_relevance, nearest, ranking.compared)
+
+    def has_index(self, namespace: str) -> bool:
+        with self._lock:
+            return self._indexes is not None and namespace in self._indexes
+
+    def nearest(
+        self, request: SearchRequest, generation: Generation, vector: Vectors, count: int
+    ) -> tuple[int, list[tuple[int, float]]]:
+        """The memories nearest to a vector, as numbers with their cosines, best first, of those of one namespace that
+        the request may see; and before them the position of the log at which that was so.
+        """
+        snapshot = self._snapshot(request.namespaces[0], generation)
+        near = snapshot.vectors.nearest(vector, snapshot.visible(request), count)
+        numbers = snapshot.columns.number[near.rows].tolist()
+        found = zip(numbers, map(float, near.cosines), strict=True)
+        return snapshot.position.seq, sorted(found, key=lambda one: -one[1])
 
     def drop(self, namespace: str) -> None:
         """Drop the cached texts of earlier versions, and the questions asked last."""
@@ -532,6 +552,13 @@ class Recaller:
         from perdure.recall.learned_from import without_repeats
 
         return without_repeats(hits, request.limit)
+
+    def _with_contradictions(
+        self, request: SearchRequest, query: ParsedQuery, hits: Mapping[Key, Hit]
+    ) -> dict[Key, Hit]:
+        from perdure.recall.contradictions import with_contradictions
+
+        return with_contradictions(self._store, request, query, hits)
 
     def _surfaced(self, request: SearchRequest, partitions: Sequence[Partition] = ()) -> tuple[Record, ...]:
         """The constitutional memories. None are read of a namespace whose index, as it was searched, holds none."""

@@ -79,6 +79,9 @@ class RemoteLearning(OpenRemote):
         query = {"kind": kind, "limit": limit}
         return self._remote.ask(dict[str, list[Proposal]], "GET", "/v1/review", query=query)["proposals"]
 
+    def uncompared(self) -> int | None:
+        return self._remote.ask(dict[str, Any], "GET", "/v1/conflicts", query={"limit": 1})["uncompared"]
+
     def accept(self, proposal: Proposal | Reference, *, keep: Reference | None = None) -> Decision:
         return self._decide(proposal, "accept", given({"keep": keep}))
 

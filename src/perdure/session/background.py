@@ -114,7 +114,7 @@ def has_more(done: MaintenanceResult) -> bool:
     """Whether there may be more to do."""
     return any(
         (done.embedded, done.expired, done.purged, done.keywords_added, done.episodes_made, done.episodes_reviewed,
-         done.episodes_consolidated)
+         done.episodes_consolidated, done.memories_compared)
     )  # fmt: skip
 
 

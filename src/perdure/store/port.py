@@ -265,8 +265,10 @@ class Reader(Protocol):
         """
         ...
 
-    def linked(self, memories: Collection[MemoryId], kinds: Collection[LinkKind] = LINK_KINDS) -> list[Link]:
-        """The links of these kinds to any of the memories, in the same order: what was made of them."""
+    def linked(
+        self, memories: Collection[MemoryId], kinds: Collection[LinkKind] = LINK_KINDS, key_type: str | None = None
+    ) -> list[Link]:
+        """The links of these kinds to any of the memories, in the same order; with `key_type`, from such keys alone."""
         ...
 
     def keyword_search(
@@ -431,9 +433,7 @@ class Generations(Protocol):
     def generations(self) -> list[GenerationStats]: ...
 
     def drop_vectors(self, generation: Generation, limit: int) -> int:
-        """Delete so many vectors at most, and when none is left, the generation. How many were deleted. The serving
-        generation is a Conflict.
-        """
+        """Delete so many vectors at most, and with the last the generation; how many. The serving one is a Conflict."""
         ...
 
     def calibration(self, generation: Generation) -> float | None:

@@ -200,11 +200,14 @@ WHERE link.target = :memory AND link.slot BETWEEN :first AND :last
 ORDER BY slot, kind, target;
 
 -- name: links_to
--- The memories that name one.
-SELECT link.slot, memory.id, link.kind, link.target
-FROM link CROSS JOIN memory ON memory.slot = link.slot
-WHERE link.target = :memory AND link.slot BETWEEN :first AND :last
-ORDER BY link.slot, link.kind;
+-- The memories that name one of some, given as a list of ids in hexadecimal digits; of keys of one type, if it is given.
+SELECT DISTINCT link.slot, memory.id, link.kind, link.target
+FROM json_each(:memories) AS named
+CROSS JOIN link ON link.target = unhex(named.value)
+CROSS JOIN memory ON memory.slot = link.slot
+WHERE link.slot BETWEEN :first AND :last
+    AND (:key_type IS NULL OR (memory.key >= :key_type || ':' AND memory.key < :key_type || ';'))
+ORDER BY link.slot, link.kind, link.target;
 
 -- name: with_evidence
 -- The memories of a namespace that may have links, when the index of links is first made.

@@ -292,12 +292,16 @@ class SqliteReader:
         bindings = {"namespace": self.namespace_id, "memory": pack_id(memory), "first": first, "last": last}
         return decode_links(self._connection.execute(SQL["links"], bindings))
 
-    def linked(self, memories: Collection[MemoryId], kinds: Collection[LinkKind] = LINK_KINDS) -> list[Link]:
+    def linked(
+        self,
+        memories: Collection[MemoryId],
+        kinds: Collection[LinkKind] = LINK_KINDS,
+        key_type: str | None = None,
+    ) -> list[Link]:
         first, last = range_of(self.namespace_id)
-        found: set[Link] = set()
-        for memory in memories:
-            bindings = {"memory": pack_id(memory), "first": first, "last": last}
-            found.update(decode_links(self._connection.execute(SQL["links_to"], bindings)))
+        named = json.dumps([pack_id(memory).hex() for memory in memories])
+        bindings = {"memories": named, "first": first, "last": last, "key_type": key_type}
+        found = decode_links(self._connection.execute(SQL["links_to"], bindings))
         return sorted(link for link in found if link.kind in kinds)
 
     def keyword_search(

@@ -52,6 +52,13 @@ class LinksTests(StoreTestBase):
         assert [link.kind for link in read_once(store).linked(asked, ["evidence"])] == ["evidence"]
         assert read_once(store).linked((both.id,)) == read_once(store).linked(()) == []
 
+    def test_links_from_keys_of_one_type_are_found_alone(self, store: Store) -> None:
+        tea = remember(store, "tea")
+        asked = remember(store, "is it green?", key="question:tea", evidence=(tea.id,))
+        for key in (None, "question-2:tea", "questions:tea", "quest:tea"):
+            remember(store, f"about {key}", key=key, evidence=(tea.id,))
+        assert [link.number for link in read_once(store).linked((tea.id,), key_type="question")] == [asked.number]
+
     def test_links_follow_the_fields_of_their_memory(self, store: Store) -> None:
         named = [new_id() for _ in range(300)]
         record = remember(store, "tea", evidence=named[:2])

@@ -1,0 +1,122 @@
+"""Two memories that cannot both be true, of which nobody has decided: both are marked, and the newer one stands first.
+
+What a person has to decide is a proposal (learn/proposals.py): a memory whose evidence are the two. So it is found by
+its links, and it counts while both are there and say what they said when it was made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from math import inf, nextafter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from perdure.ids import PROPOSAL
+from perdure.model import TRUSTS, Contradiction, Filter, Hit, Record, Signal
+from perdure.values import replace
+from perdure.visibility import is_visible, kind_of, matches_filter
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from perdure.recall.keyword_search import Key
+    from perdure.recall.query import ParsedQuery, SearchRequest
+    from perdure.store.port import Reader, Store
+
+_CONFLICT: Final = f"{PROPOSAL}:conflict/"
+_NOW: Final = Filter()
+
+
+class OpenConflict(NamedTuple):
+    """Two active memories, and the number of the proposal about them."""
+
+    proposal: int
+    older: Record
+    newer: Record
+
+    def seen_from(self, record: Record) -> Contradiction:
+        is_newer = record.number == self.newer.number
+        other = self.older if is_newer else self.newer
+        return Contradiction(other.number, other.text, self.proposal, is_newer)
+
+
+def with_contradictions(
+    store: Store, request: SearchRequest, query: ParsedQuery, hits: Mapping[Key, Hit]
+) -> dict[Key, Hit]:
+    """The hits, each with what it contradicts. A newer memory stands before the older one, also if that alone was
+    found: whoever takes the first answer should not take the older one for true. What is trusted less is not moved.
+    """
+    placed = dict(hits)
+    for namespace, name in enumerate(request.namespaces):
+        records = [hit.record for (place, _), hit in hits.items() if place == namespace]
+        if not records:
+            continue
+        with store.read(name) as reader:
+            conflicts = open_conflicts(reader, records, request.now)
+        for conflict in conflicts:
+            older, newer = (namespace, conflict.older.number), (namespace, conflict.newer.number)
+            is_trusted_less = TRUSTS.index(conflict.newer.trust) > TRUSTS.index(conflict.older.trust)
+            if older in placed and not is_trusted_less:
+                placed = newer_first(placed, older, newer, conflict, request, query)
+            for key, record in ((older, conflict.older), (newer, conflict.newer)):
+                if key in placed:
+                    hit = placed[key]
+                    placed[key] = replace(hit, contradicts=(*hit.contradicts, conflict.seen_from(record)))
+    return dict(islice(placed.items(), request.limit))
+
+
+def newer_first(
+    hits: dict[Key, Hit], older: Key, newer: Key, conflict: OpenConflict, request: SearchRequest, query: ParsedQuery
+) -> dict[Key, Hit]:
+    below, own, record = hits[older], hits.get(newer), conflict.newer
+    order = [key for key in hits if key != newer]
+    concepts: Mapping[str, int] = query.required.counts(record) if query.required else {}
+    is_shown = is_visible(record, request.filter, request.now) and matches_filter(record, request.filter)
+    if own is None and not (is_shown and all(concepts.values())):
+        return hits
+    if own is not None and list(hits).index(newer) < list(hits).index(older):
+        return hits
+    order.insert(order.index(older), newer)
+    gained = below.score - (own.score if own else 0.0)
+    signal = Signal(below.score, None, gained, 1.0, gained, f"It is newer than #{below.record.number}.")
+    explain = {**(own.explain if own else {}), "contradicts": signal}
+    relevance = max(below.relevance, own.relevance if own else 0.0)
+    # Above it by the least that there is, so that whoever orders by the score keeps both in their places.
+    moved = Hit(record, relevance, nextafter(below.score, inf), explain, own.concepts if own else concepts)
+    if own:
+        moved = replace(moved, contradicts=own.contradicts, outdated=own.outdated)
+    return {key: moved if key == newer else hits[key] for key in order}
+
+
+def is_about(proposal: Record, first: Record, second: Record) -> bool:
+    """Whether a proposal is about these two memories, in the words that they have."""
+    told = proposal.metadata
+    return [(each.id, each.content_hash) for each in (first, second)] == [
+        (told.get(f"{which}_id"), told.get(f"{which}_hash")) for which in ("first", "second")
+    ]
+
+
+def open_conflicts(reader: Reader, records: Iterable[Record], now: datetime) -> list[OpenConflict]:
+    """Those of any of these memories, each once. Without one, this is one query."""
+    known = {record.number: record for record in records}
+    links = reader.linked([record.id for record in known.values()], ["evidence"], PROPOSAL)
+    proposals = reader.fetch(sorted({link.number for link in links})) if links else []
+    told = {each.number: numbers_in(each) for each in proposals if each.state == "active"}
+    missing = {number for pair in told.values() for number in pair} - known.keys()
+    known |= {record.number: record for record in reader.fetch(sorted(missing))} if missing else {}
+    found: list[OpenConflict] = []
+    for proposal in proposals:
+        pair = [known[number] for number in told.get(proposal.number, ()) if number in known]
+        if len(pair) == len(("older", "newer")) and is_about(proposal, *pair):
+            older, newer = pair
+            if all(is_visible(each, _NOW, now) for each in pair):
+                found.append(OpenConflict(proposal.number, older, newer))
+    return found
+
+
+def numbers_in(proposal: Record) -> Sequence[int]:
+    """Of the older and the newer memory; none where it proposes something else."""
+    if not (proposal.key or "").startswith(_CONFLICT) or kind_of(proposal.key or "") is None:
+        return ()
+    told: Mapping[str, Any] = proposal.metadata
+    return [number for number in (told.get("first"), told.get("second")) if isinstance(number, int)]

@@ -1,0 +1,106 @@
+"""What people say in ordinary words ends what they said before, or leaves it alone, as a reader would say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from clocks import NOON, HandClock
+
+from perdure import Memory
+from perdure.model import FACT_CATEGORIES, Record
+from perdure.settings import load
+
+# The judge knows neither that one joins one company at a time nor that Lyon is in France.
+NOT_YET = pytest.mark.xfail(strict=True, reason="it takes knowledge of the world")
+AROUND = (("assistant", "Good to know."), ("user", "What is the plural of octopus?"), ("assistant", "Octopuses."))
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory(":memory:", settings=load(None), clock=HandClock(NOON)) as found:
+        yield found
+
+
+def chat(memory: Memory, name: str, text: str, day: int, **who: str) -> None:
+    """A chat of its own, in which somebody says something among other things."""
+    at = NOON - timedelta(days=300 - day)
+    told: list[dict[str, object]] = [{"role": "user", **who, "content": text, "at": at}]
+    for minute, (role, words) in enumerate(AROUND, 1):
+        speaker = who if role == "user" else {}
+        told.append({"role": role, **speaker, "content": words, "at": at + timedelta(minutes=minute)})
+    memory.conversation(name).add_messages(told)
+
+
+def first_facts(memory: Memory, before: str, after: str, **who: Any) -> list[Record]:
+    """What became of the facts that the first of two chats told."""
+    chat(memory, "chat-1", before, 0, **who.get("first", {}))
+    chat(memory, "chat-2", after, 20, **who.get("second", {}))
+    memory.work()
+    facts = memory.list(category=FACT_CATEGORIES, states=("active", "superseded"), limit=100)
+    return [one for one in facts if one.valid_at == NOON - timedelta(days=300)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I live in Lyon.", "We've just moved to Nice."),
+        ("I work as a cook.", "I quit cooking."),
+        ("I work as a cook.", "I became a pilot."),
+        pytest.param("I work at Renault.", "I joined Airbus.", marks=NOT_YET),
+        ("I love beer.", "I can't stand beer any more."),
+        ("My dentist is Dr. Roux.", "My dentist is Dr. Petit now."),
+        ("I have a cat named Zoe.", "Zoe died."),
+        ("I use Emacs.", "I switched to Vim."),
+        ("I'm vegan.", "I eat cheese again."),
+    ],
+)
+def test_a_change_of_mind_ends_what_was_said_before(memory: Memory, before: str, after: str):
+    ended = [fact for fact in first_facts(memory, before, after) if fact.state == "superseded"]
+    assert ended
+    assert {fact.invalid_at for fact in ended} == {NOON - timedelta(days=280)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I live in Lyon.", "I almost moved to Nice last year."),
+        ("I live in Lyon.", "I nearly moved to Nice last year."),
+        ("I live in Lyon.", "I'm moving to Nice next spring."),
+        ("I live in Lyon.", "I moved to Nice in 2012 and returned in 2014."),
+        pytest.param("I live in Lyon.", "I live in France.", marks=NOT_YET),
+        ("I live in Lyon.", "I live in an old house."),
+        ("I live in Lyon.", "My brother moved to Nice."),
+        ("I work as a cook.", "I work as a referee at weekends, too."),
+        ("My dentist is Dr. Roux.", "My doctor is Dr. Petit."),
+    ],
+)
+def test_what_only_looks_like_a_change_ends_nothing(memory: Memory, before: str, after: str):
+    assert {fact.state for fact in first_facts(memory, before, after)} == {"active"}
+
+
+def test_what_somebody_says_of_themselves_is_not_ended_by_what_another_says(memory: Memory):
+    facts = first_facts(
+        memory, "I live in Ulm.", "Lena moved to Bonn.", first={"speaker": "Lena"}, second={"speaker": "Bob"}
+    )
+    assert {fact.state for fact in facts} == {"active"}
+
+
+def test_with_rules_alone_no_model_decides():
+    with Memory(":memory:", settings=load(None, learn="rules"), clock=HandClock(NOON)) as memory:
+        facts = first_facts(memory, "I use Emacs.", "I switched to Vim.")
+        assert {fact.state for fact in facts} == {"active"}
+
+
+@pytest.mark.parametrize("order", ["012", "021", "102", "120", "201", "210"])
+def test_the_order_in_which_chats_are_read_does_not_matter(memory: Memory, order: str):
+    sayings = ("I drive a Volvo.", "I sold the Volvo and drive a Renault now.", "The Renault is gone, I have a Skoda.")
+    for place in map(int, order):
+        chat(memory, f"chat-{place}", sayings[place], 20 * place)
+        memory.consolidate()
+        memory.work()
+    facts = memory.list(category=FACT_CATEGORIES, states=("active", "superseded"), limit=100)
+    told = {fact.text for fact in facts if fact.state == "active"}
+    assert not any("drives a" in text for text in told), told
