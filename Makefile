@@ -160,8 +160,8 @@ train: $(TRAINING)/.ready  ## Train the local model (DATA=file MINUTES=n) and wr
 	$(TRAINING)/bin/python -m training.train --data $(DATA) --minutes $(MINUTES) --out trained.npz
 	$(TRAINING)/bin/python -m training.delta trained.npz packages/minilm/delta.npz
 
-train-judge: $(TRAINING)/.ready  ## Train the judge of changes (PUBLIC=file MINUTES=n) and write packages/minilm/judge.npz
-	$(TRAINING)/bin/python -m training.judge --public $(PUBLIC) --minutes $(MINUTES) --out judge.npz
+train-judge: $(TRAINING)/.ready  ## Train the judge of changes (PUBLIC=file DATA=file MINUTES=n) and write packages/minilm/judge.npz
+	$(TRAINING)/bin/python -m training.judge --public $(PUBLIC) --talks $(DATA) --minutes $(MINUTES) --out judge.npz
 	$(TRAINING)/bin/python -m training.delta judge.npz packages/minilm/judge.npz --rank 48 --judge
 
 $(TRAINING)/.ready: requirements/dev.txt
