@@ -111,7 +111,7 @@ def test_everything_is_no_scope(known: User):
 def test_when_nothing_matches_what_is_near_is_shown_beside_the_answer(known: User):
     answer = known.done("forget", "the Osaka castle")
     assert answer.out == ""
-    assert "Nothing matches" in answer.err
+    assert "nothing was changed" in answer.err
     assert "perhaps #1" in answer.err
     assert alive(known) == ["1", "2", "3"]
 

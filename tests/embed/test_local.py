@@ -64,7 +64,7 @@ def builder() -> Any:
 def trained(builder: Any) -> weights.Tensors:
     """The published tensors with what our training changed."""
     published = builder.read_source(builder.source_directory() / builder.SOURCE_FILE)
-    return builder.add_delta(published, builder.DELTA)
+    return builder.add_delta(published, builder.DELTA, builder.DELTA_SHA256)
 
 
 @pytest.fixture
@@ -393,7 +393,7 @@ def test_two_builds_give_the_same_bytes(builder: Any, tmp_path: Path):
         folder.mkdir()
         builder.write_model(builder.source_directory(), folder)
     first, second = ({file.name: file.read_bytes() for file in folder.iterdir()} for folder in folders)
-    assert first.keys() == {weights.FILE, weights.TOKENIZER, "SHA256SUMS"}
+    assert first.keys() == {weights.FILE, weights.JUDGE, weights.TOKENIZER, "SHA256SUMS"}
     assert first == second
 
 
@@ -402,7 +402,7 @@ def test_the_packages_list_of_hashes_is_true(whole_model: Path):
     told = {name: digest for digest, name in (line.split("  ") for line in lines)}
     assert told == {
         name: hashlib.sha256((whole_model / name).read_bytes()).hexdigest()
-        for name in (weights.FILE, weights.TOKENIZER)
+        for name in (weights.FILE, weights.JUDGE, weights.TOKENIZER)
     }
 
 
@@ -417,7 +417,7 @@ def test_nothing_is_built_from_another_training(builder: Any, damage: Callable[[
     changed = tmp_path / "delta.npz"
     changed.write_bytes(damage(builder.DELTA.read_bytes()))
     with pytest.raises(SystemExit, match="not what training wrote"):
-        builder.add_delta({}, changed)
+        builder.add_delta({}, changed, builder.DELTA_SHA256)
 
 
 def test_the_graph_holds_no_weights(repository: Path):

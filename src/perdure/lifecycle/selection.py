@@ -23,6 +23,7 @@ from perdure.text.descriptions import Description, names_in, person_of
 from perdure.text.entry import fields_of
 from perdure.text.identifiers import form_of, identifiers_in
 from perdure.text.meant import choose
+from perdure.text.orders import says_everything
 from perdure.text.words import MAX_QUERY_WORDS
 from perdure.validation import check_filters
 from perdure.visibility import where_in_words
@@ -188,6 +189,9 @@ def by_description(
     chosen = tuple(sorted((ordered[place] for place in meant.places), key=lambda record: record.number))
     if instruction.denial and order.states and not chosen:
         raise says_what_stays(instruction.denial)
+    if matches and not chosen and (says_everything(order.sentence) or not meant.doubtful):
+        # What holds every word is about it, where nothing fits better.
+        return None
     exact = {record.number for record in matches}
     if any(record.number not in exact for record in chosen):
         words = " and ".join(f"'{word}'" for word in wanted.written)

@@ -202,6 +202,10 @@ _JA_ALL: Final = pattern("全部|すべて|全て|のこと|に関する|につ�
 _JA_NOT: Final = pattern("忘れな|消さな|削除しな|忘れません")
 
 
+def says_everything(sentence: str) -> bool:
+    return _EVERYTHING.search(sentence) is not None
+
+
 def describe(sentence: str) -> Order:
     """What a sentence to forget is about. Whoever calls has been told to forget something: where no order is read, the
     sentence itself says what.
