@@ -101,11 +101,10 @@ class Memory(LearningMemory):
         from stays. With `expected_version` it must have that version now. For `ref` may stand a sentence that says what
         holds now, or beside a text a description: that needs `confirm`, True or the token of what was shown.
         """
-        tags = (tuple(add_tags), tuple(remove_tags))
-        if not (fields or any(tags) or expected_version) and is_sentence(ref):
+        added, removed = (validation.check_filters({"tags": given}).tags for given in (add_tags, remove_tags))
+        if not (fields or added or removed or expected_version) and is_sentence(ref):
             return self._written(lifecycle.correction.correct(self._services, self._namespace, ref, text, confirm))
         checked, notes = lifecycle.write.check_write(self._services, text, fields, partial=True)
-        added, removed = (validation.check_filters({"tags": given}).tags for given in tags)
         version = validation.optional(validation.check_version, expected_version, "expected_version")
         record, comparison = self._find(ref), self._comparison()
         done = lifecycle.update.update(self._services, record, checked, added, removed, version, comparison=comparison)

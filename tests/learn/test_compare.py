@@ -259,7 +259,7 @@ def test_a_cold_process_leaves_a_large_store_to_work_until_somebody_has_searched
         told(memory)
         assert memory.conflicts() == []
         memory.recall("where does Mira live?")
-        assert [each.text for each in memory.remember("Mira lives in Braga").contradicts] == ["Mira lives in Porto"]
+        assert "Mira lives in Porto" in [each.text for each in memory.remember("Mira lives in Braga").contradicts]
 
 
 def test_conflicts_say_what_nobody_has_compared(tmp_path: Path):

@@ -404,7 +404,7 @@ def test_a_fact_and_the_message_it_was_learned_from_do_not_take_two_places(tmp_p
             assert not {"I live in Oslo.", "Ada lives in Oslo"} <= set(texts)
             assert not {"I love chess.", "Ada loves chess"} <= set(texts)
         everything = [hit.record.text for hit in memory.recall("where does Ada live", limit=20, min_relevance=0)]
-        assert {"I live in Oslo.", "Ada lives in Oslo"} <= set(everything)
+        assert len({"I live in Oslo.", "Ada lives in Oslo"} & set(everything)) == 1
 
 
 @pytest.mark.parametrize("position", [1, 2, 3])

@@ -205,6 +205,9 @@ def facts_told(messages: Sequence[Record], people: People) -> Iterator[list[Stat
         told = statements(message.text, name, moment_said(message).at, listener=named)
         names = (NAME, NICKNAME)
         told = [one for one in told if one.slot not in names or one.subject != name]
+        if (introduced := find_introduction(message.text)) and introduced.is_nickname:
+            # `Call me Leni` is no rule for an assistant alone.
+            told = [one for one in told if one.category != "guideline" or introduced.name not in one.fact]
         # What is left of a secret says nothing of anybody.
         yield [one for one in (*told, *introductions(message, name)) if MARK not in one.fact]
 

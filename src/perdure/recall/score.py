@@ -95,7 +95,7 @@ def rank(
         newer = newer_statements(candidates, fits, rows)
         if newer.any():
             columns["newer"] = SignalColumn(newer, newer, 1.0, about=NEWER, optional=True)
-            score = fits = np.where(newer > 0, relevance(total_of(columns)), fits)
+            score = fits = np.where(newer > 0, np.maximum(fits, relevance(total_of(columns))), fits)
     rows = rows[np.lexsort((candidates.partition[rows], -candidates.number[rows], -score[rows]))]
     told = {} if superseded is None else dict(candidates.ended_facts_of(rows))
     past = union(past, np.concatenate([*told.values()])) if told else past

@@ -34,6 +34,7 @@ _ASKS_FOR_PLANS: Final = re.compile(
     r"(?!.*\b(?:did|was|were|had|happened|discussed|said|told|mentioned)\b).*\b(?:am|is|are|do|does|will|shall|going)\b",
     re.IGNORECASE | re.DOTALL,
 )
+_SHORTEST_MONTH: Final = timedelta(days=27)
 _VAGUE: Final = re.compile("(?:recently|lately)$", re.IGNORECASE)
 # Nobody said which session this is: whoever spoke so lately is still speaking.
 _GOING_ON: Final = timedelta(minutes=30)
@@ -97,7 +98,8 @@ def read_time_question(text: str, now: datetime) -> TimeQuestion | None:
 def month_of(span: TimeRange) -> str | None:
     """The name of the month that a time is called by, if it is one month."""
     named = [word for word in all_words(span.words) if word in _MONTHS]
-    return named[0] if len(named) == 1 and span.since and span.until else None
+    is_whole = bool(span.since and span.until and span.until - span.since >= _SHORTEST_MONTH)
+    return named[0] if len(named) == 1 and is_whole else None
 
 
 def session_time(asked: SessionRange, sessions: Sequence[Span], now: datetime, session: str | None) -> TimeRange | None:
