@@ -70,9 +70,9 @@ def newer_first(
 ) -> dict[Key, Hit]:
     below, own, record = hits[older], hits.get(newer), conflict.newer
     order = [key for key in hits if key != newer]
-    concepts: Mapping[str, int] = query.required.counts(record) if query.required else {}
     is_shown = is_visible(record, request.filter, request.now) and matches_filter(record, request.filter)
-    if own is None and not (is_shown and all(concepts.values())):
+    # Who puts words in quotation marks wants what holds them.
+    if own is None and (query.required or not is_shown):
         return hits
     if own is not None and list(hits).index(newer) < list(hits).index(older):
         return hits
@@ -82,7 +82,7 @@ def newer_first(
     explain = {**(own.explain if own else {}), "contradicts": signal}
     relevance = max(below.relevance, own.relevance if own else 0.0)
     # Above it by the least that there is, so that whoever orders by the score keeps both in their places.
-    moved = Hit(record, relevance, nextafter(below.score, inf), explain, own.concepts if own else concepts)
+    moved = Hit(record, relevance, nextafter(below.score, inf), explain, own.concepts if own else {})
     if own:
         moved = replace(moved, contradicts=own.contradicts, outdated=own.outdated)
     return {key: moved if key == newer else hits[key] for key in order}
