@@ -55,13 +55,13 @@ def find_head(tokens: Sequence[ReadWord], at: int = 0) -> Head | None:
     first = tokens[at].word
     stem, apostrophe, ending = first.partition("'")
     if stem in _PRONOUNS and (not apostrophe or ending in _CONTRACTIONS):
-        return _of_pronoun(tokens, at, _PRONOUNS[stem], contracted=bool(apostrophe))
-    return _of_noun(tokens, at)
+        return of_pronoun(tokens, at, _PRONOUNS[stem], contracted=bool(apostrophe))
+    return of_noun(tokens, at)
 
 
 def find_late_head(tokens: Sequence[ReadWord]) -> Head | None:
     """The head of a clause that begins with words of time, place or manner: `on Tuesdays I go bouldering`."""
-    if not tokens or not _may_lead(tokens[0]):
+    if not tokens or not may_lead(tokens[0]):
         return None
     for at in range(1, min(len(tokens), _LONGEST_LEAD)):
         token = tokens[at]
@@ -84,12 +84,12 @@ def may_be_finite(word: str) -> bool:
     return word in STRONG or word in THIRD or is_past(word)
 
 
-def _may_lead(token: ReadWord) -> bool:
+def may_lead(token: ReadWord) -> bool:
     word = token.word
     return word in _LEADS or word in _PREPOSITIONS or is_adverb(word) or _DAY.fullmatch(word) is not None
 
 
-def _of_pronoun(tokens: Sequence[ReadWord], at: int, kind: Kind, *, contracted: bool) -> Head | None:
+def of_pronoun(tokens: Sequence[ReadWord], at: int, kind: Kind, *, contracted: bool) -> Head | None:
     if contracted:
         return Head(kind, at, at + 1, at) if at + 1 < len(tokens) else None
     plural = tokens[at].word in {"they", "these", "those"}
@@ -97,7 +97,7 @@ def _of_pronoun(tokens: Sequence[ReadWord], at: int, kind: Kind, *, contracted: 
         word = tokens[place].word
         if word in {"and", "or"} and place == at + 1:
             # `I and my sister love`.
-            return next((Head(kind, at, verb, verb, is_plural=True) for verb in _verbs(tokens, place + 1)), None)
+            return next((Head(kind, at, verb, verb, is_plural=True) for verb in verbs(tokens, place + 1)), None)
         if tokens[place].breaks and not is_adverb(word):
             return None
         if is_adverb(word) and not may_be_finite(word):
@@ -108,31 +108,31 @@ def _of_pronoun(tokens: Sequence[ReadWord], at: int, kind: Kind, *, contracted: 
     return None
 
 
-def _verbs(tokens: Sequence[ReadWord], at: int) -> list[int]:
+def verbs(tokens: Sequence[ReadWord], at: int) -> list[int]:
     found = range(at + 1, min(at + _LONGEST_SUBJECT, len(tokens)))
     return [place for place in found if tokens[place].word in STRONG or tokens[place].word in BASE][:1]
 
 
-def _of_noun(tokens: Sequence[ReadWord], at: int) -> Head | None:
+def of_noun(tokens: Sequence[ReadWord], at: int) -> Head | None:
     """The first verb behind a noun, or a form of `be` or `have` right behind it: `the used car is red`."""
-    kind = _kind_of_noun(tokens[at], begins=at == 0)
+    kind = kind_of_noun(tokens[at], begins=at == 0)
     if kind is None:
         return None
     led = tokens[at].word in _DETERMINERS or tokens[at].word in _OWNERS
-    for place, plural, inside in _noun_phrase(tokens, at + led):
+    for place, plural, inside in noun_phrase(tokens, at + led):
         word, is_first = tokens[place].word, place == at + led
-        if word.endswith("'s") and _is_contraction(tokens, place):
+        if word.endswith("'s") and is_contraction(tokens, place):
             return Head(kind, at, place + 1, place, plural)
-        if is_first or not (word in STRONG or _is_verb(tokens, place, plural=plural, led=led, inside=inside)):
+        if is_first or not (word in STRONG or is_verb(tokens, place, plural=plural, led=led, inside=inside)):
             continue
         if word in STRONG and tokens[place - 1].word in _JOINS:
             continue
-        verb = place if word in STRONG else _later_verb(tokens, place)
-        return Head(kind, at, _without_adverbs(tokens, at, verb), verb, plural)
+        verb = place if word in STRONG else later_verb(tokens, place)
+        return Head(kind, at, without_adverbs(tokens, at, verb), verb, plural)
     return None
 
 
-def _kind_of_noun(token: ReadWord, *, begins: bool) -> Kind | None:
+def kind_of_noun(token: ReadWord, *, begins: bool) -> Kind | None:
     """None for a word with which no subject begins."""
     word = token.word
     if word in _DETERMINERS or word in _OWNERS:
@@ -145,7 +145,7 @@ def _kind_of_noun(token: ReadWord, *, begins: bool) -> Kind | None:
     return "name" if is_named else "thing"
 
 
-def _noun_phrase(tokens: Sequence[ReadWord], start: int) -> Iterator[tuple[int, bool, bool]]:
+def noun_phrase(tokens: Sequence[ReadWord], start: int) -> Iterator[tuple[int, bool, bool]]:
     """The places of a noun and of what may belong to it, and of each whether what stands before it is several, and
     whether it belongs to a preposition.
     """
@@ -154,7 +154,7 @@ def _noun_phrase(tokens: Sequence[ReadWord], start: int) -> Iterator[tuple[int, 
     while place < min(len(tokens), start + _LONGEST_SUBJECT):
         token = tokens[place]
         if place > start and token.breaks and place != behind_apposition:
-            end = _end_of_apposition(tokens, place)
+            end = end_of_apposition(tokens, place)
             if end is None:
                 return
             place = behind_apposition = end
@@ -175,7 +175,7 @@ def _noun_phrase(tokens: Sequence[ReadWord], start: int) -> Iterator[tuple[int, 
         place += 1
 
 
-def _later_verb(tokens: Sequence[ReadWord], place: int) -> int:
+def later_verb(tokens: Sequence[ReadWord], place: int) -> int:
     """The verb behind one that belongs to the subject: `a woman called Imke starts`, `the used car is red`."""
     if tokens[place].word in _NAMING and place + 2 < len(tokens) and may_be_finite(tokens[place + 2].word):
         return place + 2
@@ -188,14 +188,14 @@ def _later_verb(tokens: Sequence[ReadWord], place: int) -> int:
     return place
 
 
-def _without_adverbs(tokens: Sequence[ReadWord], at: int, end: int) -> int:
+def without_adverbs(tokens: Sequence[ReadWord], at: int, end: int) -> int:
     """Where the subject ends, before `finally` and `still`."""
     while end > at + 1 and is_adverb(tokens[end - 1].word):
         end -= 1
     return end
 
 
-def _is_verb(tokens: Sequence[ReadWord], place: int, *, plural: bool, led: bool, inside: bool) -> bool:
+def is_verb(tokens: Sequence[ReadWord], place: int, *, plural: bool, led: bool, inside: bool) -> bool:
     """Whether the word there is the verb of what stands before it, and no noun."""
     word = tokens[place].word
     previous, following = tokens[place - 1].word, tokens[place + 1].word if place + 1 < len(tokens) else ""
@@ -216,7 +216,7 @@ def _is_verb(tokens: Sequence[ReadWord], place: int, *, plural: bool, led: bool,
     return plural and word in BASE and not ends
 
 
-def _end_of_apposition(tokens: Sequence[ReadWord], place: int) -> int | None:
+def end_of_apposition(tokens: Sequence[ReadWord], place: int) -> int | None:
     """Behind what is set between commas: `his brother, Anton, does it`, `my agent, Perpetua Lyle, wants it`."""
     for end in range(place + 1, min(place + 4, len(tokens))):
         if tokens[end].breaks:
@@ -225,7 +225,7 @@ def _end_of_apposition(tokens: Sequence[ReadWord], place: int) -> int | None:
     return None
 
 
-def _is_contraction(tokens: Sequence[ReadWord], place: int) -> bool:
+def is_contraction(tokens: Sequence[ReadWord], place: int) -> bool:
     """Whether `Ben's` is `Ben is`, and not what Ben has."""
     if place + 1 >= len(tokens) or tokens[place + 1].breaks:
         return False

@@ -37,7 +37,7 @@ def split_clauses(text: str, *, begins: bool = True) -> list[Piece]:
     pieces: list[Piece] = []
     start, first = 0, 0
     subject = ""
-    for joint in _joints(text, tokens):
+    for joint in joints(text, tokens):
         if joint.behind <= first:
             continue
         left = tokens[first : joint.before]
@@ -46,12 +46,12 @@ def split_clauses(text: str, *, begins: bool = True) -> list[Piece]:
         begins_clause = _begins_clause(right, joint.word)
         # `The client is Norwegian and hates long emails`: `hates` are no people.
         shared = (
-            _shared_subject(text, left, right, head, joint.word) if right[0].word in THIRD or not begins_clause else ""
+            shared_subject(text, left, right, head, joint.word) if right[0].word in THIRD or not begins_clause else ""
         )
         if (
             not shared
-            and not (begins_clause and _may_end(left, head, joint.word))
-            and not _turns(right, head, joint.word)
+            and not (begins_clause and may_end(left, head, joint.word))
+            and not turns(right, head, joint.word)
         ):
             continue
         pieces.append(Piece(subject + text[start : joint.start].strip(" ,:"), begins or bool(subject)))
@@ -71,7 +71,7 @@ class _Joint(NamedTuple):
     behind: int
 
 
-def _joints(text: str, tokens: Sequence[ReadWord]) -> Iterator[_Joint]:
+def joints(text: str, tokens: Sequence[ReadWord]) -> Iterator[_Joint]:
     by_start = {token.start: place for place, token in enumerate(tokens)}
     for match in _JOINT.finditer(text):
         place = by_start.get(match.end())
@@ -91,16 +91,16 @@ def _begins_clause(right: Sequence[ReadWord], joint: str) -> bool:
             return False
         if right[0].word not in _SO_MUCH and has_verb(right):
             return True
-    place = next((place for place, token in enumerate(right[:3]) if not _is_filler(token)), 0)
+    place = next((place for place, token in enumerate(right[:3]) if not is_filler(token)), 0)
     head = find_head(right, place)
     if head is None and right and (right[0].word in _TIME_LEADS or right[0].word in _PLAIN_LEADS):
         head = find_late_head(right)
         if head and any(token.breaks for token in right[1 : head.subject + 1]):
             return False
-    return head is not None and not _is_aside(right)
+    return head is not None and not is_aside(right)
 
 
-def _turns(right: Sequence[ReadWord], head: Head | None, joint: str) -> bool:
+def turns(right: Sequence[ReadWord], head: Head | None, joint: str) -> bool:
     """Whether somebody is told to do something, or a sentence without a subject begins: `I moved, send it there`,
     `the test is red, changed the date`.
     """
@@ -114,17 +114,17 @@ def _turns(right: Sequence[ReadWord], head: Head | None, joint: str) -> bool:
     return is_past(first) and second in _BEHIND_PASTS and head.kind in {"thing", "there"}
 
 
-def _is_aside(right: Sequence[ReadWord]) -> bool:
+def is_aside(right: Sequence[ReadWord]) -> bool:
     """`I live in Oslo, I think`: it says how sure somebody is."""
     words = " ".join(token.word for token in right[:3])
     return _ASIDE.match(words) is not None
 
 
-def _is_filler(token: ReadWord) -> bool:
+def is_filler(token: ReadWord) -> bool:
     return token.word in _FILLERS or (is_adverb(token.word) and not may_be_finite(token.word))
 
 
-def _may_end(left: Sequence[ReadWord], head: Head | None, joint: str) -> bool:
+def may_end(left: Sequence[ReadWord], head: Head | None, joint: str) -> bool:
     """Whether what stands before the joint is a clause by itself, or something that may be left out."""
     if not left:
         return False
@@ -138,7 +138,7 @@ def _may_end(left: Sequence[ReadWord], head: Head | None, joint: str) -> bool:
     return has_verb(left) or joint != "," or not leads
 
 
-def _shared_subject(
+def shared_subject(
     text: str, left: Sequence[ReadWord], right: Sequence[ReadWord], head: Head | None, joint: str
 ) -> str:
     """The subject of the left clause, where the right one has a verb of its own that belongs to it."""
@@ -146,13 +146,13 @@ def _shared_subject(
         return ""
     is_bare = len(left) - head.verb <= 1 and head.kind == "self" and "'" not in left[head.verb].word
     place = next((place for place, token in enumerate(right) if not is_adverb(token.word) or token.word in STRONG), 0)
-    if is_bare or not _has_own_verb(left, right[place:], head, joint):
+    if is_bare or not has_own_verb(left, right[place:], head, joint):
         return ""
     subject = text[left[head.subject].start : left[head.end - 1].end]
     return (subject.partition("'")[0] if head.verb == head.end - 1 else subject) + " "
 
 
-def _has_own_verb(left: Sequence[ReadWord], right: Sequence[ReadWord], head: Head, joint: str) -> bool:
+def has_own_verb(left: Sequence[ReadWord], right: Sequence[ReadWord], head: Head, joint: str) -> bool:
     """Whether the right one begins with a verb that is no part of the left one."""
     first, words = left[head.verb].word, [token.word for token in left[head.verb :]]
     verb, following = right[0].word, right[1].word if len(right) > 1 else ""
