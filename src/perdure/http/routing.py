@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import iscoroutinefunction
-from typing import Annotated, Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar
 
 from fastapi import Depends, FastAPI, Header, Query, Request
 from fastapi.dependencies.models import Dependant
@@ -32,14 +32,13 @@ from perdure.http.streams import Streams
 from perdure.ids import UUID
 from perdure.jsonable import to_jsonable
 from perdure.memory import Memory
-from perdure.model import Record
+from perdure.operations import WORDS_BEHIND_NAMES, Method
 from perdure.turns import Turns
 from perdure.validation import check_namespace
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
-Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 # The names of the extensions in the OpenAPI document.
 SCOPES: Final = "x-perdure-scopes"
@@ -235,11 +234,9 @@ def namespace_of(request: Request, serving: Serving, token: AccessToken | None) 
 
 
 class _Name(Convertor[str]):
-    """A name in an address. It may hold slashes, as keys do, but none of the words that stand behind names: with those,
-    `DELETE …/7/history` would be about a memory called `7/history`.
-    """
+    """A name in an address. It may hold slashes, as keys do, but none of the words that stand behind names."""
 
-    regex = r"(?:(?!/(?:diff|history|promote|restore|validate|versions)(?:/|$)).)+"
+    regex = rf"(?:(?!/(?:{WORDS_BEHIND_NAMES})(?:/|$)).)+"
 
     def convert(self, value: str) -> str:
         return value
@@ -342,7 +339,3 @@ def json_response(value: object, status: int = 200, headers: Mapping[str, str] |
     """
     content = json.dumps(to_jsonable(value), separators=(",", ":")).encode("ascii")
     return Response(content, status, {"Cache-Control": "no-store", **(headers or {})}, _JSON)
-
-
-def version_tag(record: Record) -> dict[str, str]:
-    return {"ETag": f'"{record.version}"'}
