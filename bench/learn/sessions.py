@@ -2,8 +2,8 @@
 
 Each session is told as hooks tell it, message by message, in the order of the file, two days apart. A learning is the
 expected one if it holds all words of `says` (`a|b`: one of them), is of the project, and stands alone: it speaks of no
-`User`. Every other learning is wrong. `--failures` prints what was missed, what was made wrongly, and which category was
-another one than expected. `--set` names a file of the same form.
+`User`. Every other learning is wrong. `--failures` prints what was missed, what was made wrongly, and where a category
+is another one than expected. `--set` names a file of the same form.
 """
 
 from __future__ import annotations
