@@ -165,12 +165,17 @@ class Handler:
         spool = Spool(self.settings.store)
         # A host may kill the last hook of a session sooner than others.
         spare = _AT_THE_END if self.event.kind == "end" else 0.0
-        if spool.waiting() and self._has_time(spare):
-            self.drain(spool)
+        is_end = self.event.kind == "end" and self.place.recording
+        if (spool.waiting() or is_end) and self._has_time(spare):
+            self.drain(spool, is_end=is_end)
 
-    def drain(self, spool: Spool) -> None:
+    def drain(self, spool: Spool, *, is_end: bool = False) -> None:
+        """Store what waits; at the end of a session also that it has ended, so that it is learned from soon."""
         with self.memory(self._without_model) as memory:
             spool.drain(memory, self._has_time)
+            if is_end:
+                own = memory.namespace(self.place.namespace)
+                own.writing_as(writer="model", session=self.session).conversation(self.session).end()
 
     def _turn_of_event(self) -> Turn | None:
         event = self.event

@@ -167,6 +167,15 @@ def add_messages(caller: Asking, id: str, body: NewMessages) -> Response:
 
 
 @CONVERSATIONS.add(
+    "POST", "/v1/conversations/{id:path}/end", "write", summary="Say that nothing follows for now",
+    answer={"ended": bool},
+)  # fmt: skip
+def end(caller: Asking, id: str) -> Response:
+    """The next work learns from what was said, without waiting for silence. False where that was known."""
+    return json_response({"ended": caller.memory.conversation(id).end()})
+
+
+@CONVERSATIONS.add(
     "POST", "/v1/messages", "write", summary="Take over conversations that were written down elsewhere",
     answer=Imported,
 )  # fmt: skip

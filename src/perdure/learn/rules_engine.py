@@ -15,7 +15,8 @@ from perdure.episodes.keys import position_of
 from perdure.episodes.messages import said_after
 from perdure.learn.actions import FactAction
 from perdure.learn.known_facts import scope_of
-from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People, is_by_program
+from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People, is_by_program, is_of_session
+from perdure.learn.project_rules import without_rules
 from perdure.learn.rule_changes import names_known
 from perdure.learn.rule_facts import AFFIRMED, SAID_AT, SLOT, SUBJECT, VALUE
 from perdure.learn.statements import Statement, is_english, statements
@@ -90,13 +91,20 @@ def whole_messages(services: Services, task: ConsolidationTask, told: Sequence[F
     known = {(action.valid_at, action.metadata.get(SPEAKER)) for action in told}
     for episode in task.episodes:
         for message in episode.messages if any(map(is_by_program, episode.messages)) else ():
-            text, at = message.text.strip(), moment_said(message).at
+            text, at = words_of(message).strip(), moment_said(message).at
             is_short = FEWEST_WORDS <= len(text.split()) <= WHOLE_WORDS and not text.endswith("?")
             is_told = (at, speaker_of(message)) in known or is_by_program(message)
             if is_short and not is_told and sounds_like_change(text) and is_english(text) and MARK not in text:
                 statement = as_statement(text, name_of(message, people), at)
                 found.append(fact_action(statement, message, episode.record))
     return found
+
+
+def words_of(message: Record) -> str:
+    """What a message says of people. In a session what holds for the project becomes a learning of it, and what was
+    pasted was not said.
+    """
+    return without_rules(message.text) if is_of_session(message) else message.text
 
 
 def sounds_like_change(text: str) -> bool:
@@ -202,7 +210,7 @@ def facts_told(messages: Sequence[Record], people: People) -> Iterator[list[Stat
         listener = last or following
         named = ASSISTANT if listener is None or is_by_program(listener) else name_of(listener, people)
         name = name_of(message, people)
-        told = statements(message.text, name, moment_said(message).at, listener=named)
+        told = statements(words_of(message), name, moment_said(message).at, listener=named)
         names = (NAME, NICKNAME)
         told = [one for one in told if one.slot not in names or one.subject != name]
         if (introduced := find_introduction(message.text)) and introduced.is_nickname:

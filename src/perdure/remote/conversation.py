@@ -41,6 +41,9 @@ class RemoteConversation(Conversation):
     def add_messages(self, messages: Iterable[Mapping[str, Any]]) -> Imported:
         return self._remote.ask(Imported, "POST", f"{self._path}/batch", {"messages": list(messages)}, slow=True)
 
+    def end(self) -> bool:
+        return self._remote.ask(dict[str, bool], "POST", f"{self._path}/end", {})["ended"]
+
     def messages(self, *, limit: int | None = None, episode: Record | None = None) -> list[Record]:
         most = None if limit is None else check_int(limit, "limit", 1, MAX_NUMBER)
         if episode is not None and episode.conversation_id != self.id:
