@@ -174,7 +174,8 @@ def evidence_columns(
     weights = effective_weights(recipe, keyword=bool(query.terms), vector=chosen is not None)
     top = float(keyword.max(initial=0.0)) or 1.0
     by_words = (keyword / top).round(DECIMALS).astype(np.float64)
-    each_word = np.full(count, 2 * weights.get("keyword", 0.0) * word_weight(memories) * top)
+    of_bm25 = 2 * weights.get("keyword", 0.0) * word_weight(memories)
+    each_word = np.full(count, of_bm25 * top)
     before = np.full(count, prior(memories))
     columns: dict[str, SignalColumn] = {}
     by_words_alone = not has_vector.all()
@@ -202,7 +203,7 @@ def evidence_columns(
     features = candidates.conversation
     if features is not None and recipe.conversation_weight:
         evidence = np.asarray(total_of(columns), np.float64)
-        columns |= conversation_columns(evidence, features, recipe.conversation_weight)
+        columns |= conversation_columns(evidence, features, recipe.conversation_weight, of_bm25)
     if features is not None and recipe.learned_discount:
         learned = features.learned.astype(np.float64)
         columns["learned"] = SignalColumn(learned, learned, -recipe.learned_discount * MEANING, optional=True)
