@@ -270,7 +270,8 @@ class NewMessages(Body):
 
 class LearningsQuestion(Body):
     """Without a query, by prominence alone. `told_in` are the names of the project that asks: what was imported from
-    another that nobody trusts is left out.
+    another that nobody trusts is left out. So is what fits less than `min_relevance`, and with `project` what was
+    learned in another one.
     """
 
     query: str | None = None
@@ -278,6 +279,8 @@ class LearningsQuestion(Body):
     namespaces: list[str] | None = None
     recipe: str = "learnings"
     told_in: list[str] = []
+    min_relevance: Share = 0.0
+    project: str | None = None
 
 
 class Suggestion(Prompt):

@@ -104,12 +104,17 @@ class RemoteLearning(OpenRemote):
         recipe: str = "learnings",
         asked: AskedVectors | None = None,
         told_in: Sequence[str] = (),
+        min_relevance: float = 0.0,
+        project: str | None = None,
     ) -> LearningsFound:
         """The server keeps the vectors of questions itself."""
         del asked
         from perdure.recall.learnings import LearningsFound
 
-        body = {"query": query, "limit": limit, "namespaces": namespaces, "recipe": recipe, "told_in": list(told_in)}
+        body = {
+            "query": query, "limit": limit, "namespaces": namespaces, "recipe": recipe, "told_in": list(told_in),
+            "min_relevance": min_relevance, "project": project,
+        }  # fmt: skip
         return self._remote.read(LearningsFound, "/v1/learnings", body)
 
     def injected(self, records: Sequence[Record]) -> None:
