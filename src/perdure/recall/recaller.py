@@ -170,7 +170,7 @@ class Recaller:
         if query.time_ranges and mode != "time" and request.is_question:
             mode, fitting = self._with_that_time(request, query, mode, fitting, notes)
         nearest = None if fitting else max(hits.values(), key=lambda hit: hit.relevance, default=None)
-        if not fitting and not browsing and OUT_OF_TIME not in notes:
+        if not fitting and not browsing and request.is_question and OUT_OF_TIME not in notes:
             from perdure.recall.no_results import explain_no_results
 
             if ranking.mode == "time":  # The notes say already what is nearest, and no word was searched for.

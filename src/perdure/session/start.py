@@ -337,27 +337,20 @@ def build_block(
 ) -> SessionBlock:
     """What a session would get now. It counts as no use."""
     from perdure.session.block import ENVELOPE, diagnostics, enclosed, fill_block, problem_line
+    from perdure.session.choice import choose_learnings
 
     constitution = [
         record for name in reversed(place.read_namespaces) for record in memory.namespace(name).constitution().records
     ]
-    always = {record.id for record in constitution}
-    ask = partial(
-        memory.learnings, limit=configuration.limit + len(always), namespaces=place.read_namespaces,
-        recipe=configuration.recipe, asked=asked, told_in=place.told_in,
-    )  # fmt: skip
-    found = ask(query)
-    if query is not None and not found.recall and found.total:
-        # No word of the query is known here, and nobody can compare meanings: what matters most will do.
-        found = ask(None)
-    hits = [hit for hit in found.recall if hit.record.id not in always][: configuration.limit]
-    compared = found.recall.compared
+    always = frozenset(record.id for record in constitution)
+    found = choose_learnings(memory, place, configuration, query, asked, always)
+    hits, compared = found.hits, found.compared
     problems = [problem_line(problem) for problem in configuration.told]
     line = diagnostics(len(hits), found.total, compared.by_meaning, compared.by_words, query, found.model)
     room = MOST_CHARACTERS - ENVELOPE - sum(len(each) + 1 for each in (line, *problems)) - _DIGITS
     filled = fill_block(constitution, hits, room, place.namespace)
     if not filled.text:
-        return SessionBlock(query=query, notes=found.recall.notes)
+        return SessionBlock(query=query, notes=found.notes)
     line = diagnostics(len(filled.entries), found.total, compared.by_meaning, compared.by_words, query, found.model)
     return SessionBlock(
         text=enclosed([filled.text, line, *problems]),
@@ -365,7 +358,7 @@ def build_block(
         constitutional=tuple(constitution),
         left_out=filled.left_out,
         diagnostics=line,
-        notes=found.recall.notes,
+        notes=found.notes,
         query=query,
         mode="semantic",
     )
