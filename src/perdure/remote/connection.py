@@ -31,6 +31,7 @@ from perdure.errors import (
     StoreUnsafe,
     shown,
 )
+from perdure.location import refuse_secrets
 from perdure.model import Forgotten
 from perdure.operations import Method
 from perdure.providers.address import Endpoint, parse_url
@@ -38,7 +39,6 @@ from perdure.providers.answer import Answer, one_line, retry_after
 from perdure.providers.connections import Connections, ExchangeFailed, explained, headers_of
 from perdure.remote.decoding import Undecodable, decode
 from perdure.results import ProposedCorrection
-from perdure.settings import refuse_secrets
 
 SECONDS: Final = 60.0
 # For work that takes as long as there is to do.
