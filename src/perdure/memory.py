@@ -223,7 +223,6 @@ class Memory(LearningMemory):
         use_decay: bool | None = None,
         min_relevance: float | None = None,
         include_constitutional: bool = True,
-        relative_to: datetime | str | None = None,
         **filters: Unpack[Filters],
     ) -> model.Recall:
         """Find the memories that answer the query best, each with its reasons. Recall never waits for a writer.
@@ -237,12 +236,12 @@ class Memory(LearningMemory):
 
         `as_of` asks what was true at a time, of what is known now; `known_at` asks what was known at a time, in the
         words of then. Filters look at the memories as they were. A recall of the past does not count as use, shows no
-        use, and surfaces no constitutional memories. `relative_to` is the moment that `last week` is reckoned from.
+        use, and surfaces no constitutional memories.
         """
         request = recall.query.check_request(
             self._services, self._namespace, query, filters, concepts=concepts, limit=limit, namespaces=namespaces,
             recipe=recipe, as_of=as_of, known_at=known_at, use_decay=use_decay, min_relevance=min_relevance,
-            include_constitutional=include_constitutional, relative_to=relative_to,
+            include_constitutional=include_constitutional,
         )  # fmt: skip
         answer = self._services.recaller().recall(request)
         if not request.is_past:

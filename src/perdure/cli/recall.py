@@ -16,7 +16,7 @@ from perdure.cli.score_view import score_bars, signals_field
 from perdure.cli.stdin import words_or_stdin
 from perdure.cli.terminal import dim, glyphs, note, number_label, safe, width
 from perdure.cli.text_layout import clip, wrap
-from perdure.cli.time_options import age, time_option
+from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.jsonable import brief_document, past_document
 from perdure.model import Hit, Outdated, Recall, Record
@@ -58,7 +58,6 @@ _EXAMPLES: Final = (
 @option("--explain", is_flag=True, help="Show what each signal gave to the score.")
 @option("--brief", is_flag=True, help="Show one short line of each memory; `show` tells the rest.")
 @option("--no-decay", is_flag=True, help="Let memories that were not used for long count as much as others.")
-@option("--relative-to", **time_option("relative_to"), help="The moment that `last week` is reckoned from.")
 @search_options
 def main(
     target: Target,

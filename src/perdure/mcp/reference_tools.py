@@ -256,7 +256,6 @@ REFERENCE_TOOLS: Final = (
             Parameter("contextType", choice(*_CONTEXT_TYPES), "Only memories of this kind of work."),
             Parameter("useDecay", SWITCH, "Let memories that were not used for long count less.", default=True),
             Parameter("includeConstitutional", SWITCH, "Put constitutional memories first.", default=True),
-            Parameter("relativeTo", TEXT, "The moment that last week is reckoned from."),
         ),
         schemas.FOUND,
         ("reference",),

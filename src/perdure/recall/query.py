@@ -143,13 +143,11 @@ def check_request(  # noqa: PLR0913 - one for each thing a caller may decide
     include_constitutional: bool = False,
     use_decay: bool | None = None,
     for_model: bool = False,
-    relative_to: datetime | str | None = None,
 ) -> SearchRequest:
     """One search, complete: what the caller left out comes from the settings. `for_model`: a model reads the answer,
     and must not get what does not fit, whatever the recipe.
     """
     settings, now = services.settings, services.context.clock()
-    now = now if relative_to is None else parse_time(relative_to, "relative_to", now)
     true_at = None if as_of is None else parse_time(as_of, "as_of", now)
     known_by = None if known_at is None else parse_time(known_at, "known_at", now)
     chosen = recipe_named(recipe or settings.recipe, services.recipes)
