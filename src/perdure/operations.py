@@ -98,7 +98,6 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
             "offers", "GET", "/v1/offers", ("read",), "List the memories that wait for a person",
             "To be promoted, newest first.", names=_CURSOR,
         ),
-        Operation("uncompared", "GET", "/v1/uncompared", ("read",), "Count what nobody compared yet", key="count"),
         Operation("constitution", "GET", "/v1/constitution", ("read",), "Get what every recall surfaces"),
         Operation(
             "upsert", "PUT", "/v1/keys/{key:path}", ("write",), "Store a memory under a key",
