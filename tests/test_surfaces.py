@@ -7,17 +7,21 @@ compared with the verb that it calls: an argument is offered, or it is left out 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from inspect import Parameter as SignatureParameter
 from inspect import signature
+from pathlib import Path
 from typing import Any, Literal, cast, get_args, get_origin
 
 import click
 import pytest
 
-from perdure import Conversation, Memory, tiers
+import perdure
+from perdure import Conversation, Memory, tiers, vocabulary
 from perdure.cli import app
+from perdure.hosts.host import HOSTS
 from perdure.http.app import TABLES
 from perdure.http.bodies import ImportRequest, Message, MessagesImport
 from perdure.mcp.tool import Tool
@@ -281,6 +285,7 @@ def verbs() -> dict[str, Callable[..., Any]]:
 
 def test_every_verb_has_a_row_or_says_why_it_has_none():
     assert verbs().keys() == {row.verb for row in ROWS} | WITHOUT_ROW.keys()
+    assert not {row.verb for row in ROWS} & WITHOUT_ROW.keys()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
@@ -335,3 +340,24 @@ def test_fields_and_tiers_are_the_same_wherever_they_are_listed():
     assert set(LISTS.values()) <= Fields.__annotations__.keys()
     assert Fields.__annotations__.keys() <= RecordFields.__annotations__.keys()
     assert tuple(tiers.TIERS) == TIERS
+    assert set(vocabulary.HOOK_HOSTS) <= HOSTS.keys()
+
+
+def test_a_list_of_words_is_written_once():
+    """Elsewhere it is imported. What is shown without any store may load no other module."""
+    lists = {
+        frozenset(cast("tuple[str, ...]", value)): name
+        for name, value in vars(vocabulary).items()
+        if name.isupper() and isinstance(value, tuple)
+    }
+    copies: list[str] = []
+    for path in Path(perdure.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        # A signature may list its words, for those who read it: type checkers compare it.
+        in_types = {node.slice for node in ast.walk(tree) if isinstance(node, ast.Subscript)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Tuple | ast.List | ast.Set) and node not in in_types:
+                words = frozenset(str(item.value) for item in node.elts if isinstance(item, ast.Constant))
+                if words in lists and path.name not in {"vocabulary.py", "entries.py"}:
+                    copies.append(f"{path.name}:{node.lineno} {lists[words]}")
+    assert copies == []
