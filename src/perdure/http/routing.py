@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import iscoroutinefunction
-from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar
+from typing import Annotated, Any, Final, ParamSpec, TypeVar
 
 from fastapi import Depends, FastAPI, Header, Query, Request
 from fastapi.dependencies.models import Dependant
@@ -19,7 +19,7 @@ from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
-from perdure.auth.authorise import AccessToken, Action, Scope, Writer, authorise
+from perdure.auth.authorise import AccessToken, Action, Scope, authorise
 from perdure.auth.token_file import TokenFile
 from perdure.clock import Clock, system_clock
 from perdure.errors import BadRequest, NotAllowed, PerdureError, UnknownChoice, shown
@@ -35,6 +35,7 @@ from perdure.memory import Memory
 from perdure.operations import WORDS_BEHIND_NAMES, Method
 from perdure.turns import Turns
 from perdure.validation import check_namespace
+from perdure.vocabulary import Writer
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 Given = ParamSpec("Given")
@@ -324,7 +325,7 @@ async def caller_of(
         str | None, Header(pattern=BATCH, description="The batch that writes belong to; `undo` takes back all of it.")
     ] = None,
     perdure_writer: Annotated[  # noqa: ARG001
-        Literal["person", "model"] | None, Header(description="`model`: what is written counts as a model's.")
+        Writer | None, Header(description="`model`: what is written counts as a model's.")
     ] = None,
 ) -> Caller:
     return request.state.caller
