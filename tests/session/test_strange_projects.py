@@ -83,9 +83,9 @@ def test_what_a_repository_says_is_data_of_low_trust_in_its_own_sessions(evil: P
     mark = re.fullmatch(r"<memories ([0-9a-f]{16})>", lines[1])
     assert mark is not None
     assert lines[-1] == f"</memories {mark[1]}>"
-    assert "- From: evil, low trust" in lines
+    assert any(line.startswith("- From: evil, low trust, ") for line in lines)
     assert "- Observation count: 10" in lines
-    assert "- Confidence: medium" in lines
+    assert "- Confidence: high" not in lines
     assert "low trust, from evil" in prompted(evil, "first")
 
 
@@ -227,7 +227,7 @@ def test_an_index_of_a_project_is_told_in_it_alone(good: Path, tmp_path: Path):
     started(other, "first")
     assert CLAIM in prompted(other, "first")
     assert "The bootstrap script, at last" in prompted(
-        other, "first", "What were the checkpoints of the earlier database?"
+        other, "third", "What were the checkpoints of the earlier database?"
     )
     assert prompted(good, "second") == ""
 
