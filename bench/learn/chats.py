@@ -10,6 +10,7 @@ import json
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,8 @@ from perdure.model import FACT_CATEGORIES, Json, Record
 from perdure.settings import load
 
 SETS = Path(__file__).parent / "sets"
+OPEN = "chats.json"
+HELD_BACK = "chats_held_back.json"
 _ROLES = ("user", "assistant")
 _FIRST = 3
 _LATER = timedelta(seconds=1)
@@ -125,22 +128,32 @@ def _counted(counts: Counter[str]) -> str:
     )  # fmt: skip
 
 
-def measure(embedder: Embedder, learn: str, *, together: bool = False) -> Counter[str]:
-    by_user: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for chat in json.loads((SETS / "chats.json").read_text("utf-8"))["chats"]:
-        by_user[chat["user"]].append(chat)
+def measure(embedder: Embedder, learn: str, name: str = OPEN, *, together: bool = False) -> Counter[str]:
     counts: Counter[str] = Counter()
+    with told(embedder, learn, name, together=together) as users:
+        for memory, chats in users:
+            counts += judged(memory, chats)
+    return counts
+
+
+@contextmanager
+def told(
+    embedder: Embedder, learn: str, name: str, *, together: bool = False
+) -> Iterator[list[tuple[Memory, Chats]]]:
+    """The chats of each user of a set, after `work`, in a namespace of their own."""
+    by_user: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for chat in json.loads((SETS / name).read_text("utf-8"))["chats"]:
+        by_user[chat["user"]].append(chat)
     with tempfile.TemporaryDirectory() as folder:
         settings = load(None, learn=learn)
         with Memory(Path(folder) / "chats.db", settings=settings, embedder=embedder) as store:
-            users = {user: Chats(chats) for user, chats in by_user.items()}
-            for user, chats in users.items():
-                chats.tell(store.namespace(user), "everything" if together else None)
+            users = [(store.namespace(user), Chats(chats)) for user, chats in by_user.items()]
+            for memory, chats in users:
+                chats.tell(memory, "everything" if together else None)
             store.work()
-            for user, chats in users.items():
-                chats.read_facts(store.namespace(user))
-                counts += judged(store.namespace(user), chats)
-    return counts
+            for memory, chats in users:
+                chats.read_facts(memory)
+            yield users
 
 
 def judged(memory: Memory, chats: Chats) -> Counter[str]:
