@@ -170,7 +170,6 @@ class PairSampler:
         name = USER if how < 0.7 else self._random.choice(NAMES)
         return Pair(told(older, name), told(newer, name), label)
 
-
     def _beside(self, text: str) -> str:
         """The text with something else before or behind it, if both are short."""
         choose = self._random

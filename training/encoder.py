@@ -109,9 +109,7 @@ class Encoder(nn.Module):
                 yield f"encoder.layer.{number}.{PUBLISHED[ours]}.{kind}", parameter
 
     def changed(self) -> dict[str, NDArray[np.float32]]:
-        return {
-            name: parameter.detach().numpy().astype(np.float32) for name, parameter in self.published_parameters()
-        }
+        return {name: parameter.detach().numpy().astype(np.float32) for name, parameter in self.published_parameters()}
 
 
 def tensor(values: NDArray[np.float32]) -> Tensor:

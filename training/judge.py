@@ -165,8 +165,8 @@ class PublicSampler:
 
 class TalkSampler:
     """Draws what people say in talks (training/talks.py): near facts and turns, some of them such that an earlier judge
-    took the newer one for an end; two turns of one talk; or one beside a text of a topic. Nearly always neither ends the
-    other, in whatever mood they are said; most of what people say to each other is of that kind.
+    took the newer one for an end; two turns of one talk; or one beside a text of a topic. Nearly always neither ends
+    the other, in whatever mood they are said; most of what people say to each other is of that kind.
     """
 
     def __init__(self, path: Path, topics: PairSampler, seed: int) -> None:
@@ -252,7 +252,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--test-every", type=int, default=200)
     parser.add_argument(
-        "--resume", type=Path, help="go on from what an earlier run wrote beside its weights, as .pt, or from a judge.npz"
+        "--resume",
+        type=Path,
+        help="go on from what an earlier run wrote beside its weights, as .pt, or from a judge.npz",
     )
     parser.add_argument("--all", action="store_true", help="train on the topics that judge, too")
     options = parser.parse_args()

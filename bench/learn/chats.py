@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -51,6 +51,7 @@ class Chats:
     chats: Sequence[Mapping[str, Any]]
     messages: dict[str, Said] = field(default_factory=dict[str, Said])
     dates: dict[Said, datetime] = field(default_factory=dict[Said, datetime])
+    texts: dict[Said, str] = field(default_factory=dict[Said, str])
     facts: list[Record] = field(default_factory=list[Record])
     origins: dict[str, frozenset[Said]] = field(default_factory=dict[str, frozenset[Said]])
 
@@ -62,7 +63,7 @@ class Chats:
         told: defaultdict[str, list[tuple[Said, dict[str, object]]]] = defaultdict(list)
         for chat, one in said:
             key, name = Said(chat["name"], one["id"]), one["speaker"]
-            self.dates[key] = datetime.fromisoformat(one["date"])
+            self.dates[key], self.texts[key] = datetime.fromisoformat(one["date"]), one["text"]
             who = {"role": name} if name in _ROLES else {"role": "user", "speaker": name}
             told[conversation or chat["name"]].append((key, {**who, "content": one["text"], "at": one["date"]}))
         for id, messages in told.items():
@@ -96,6 +97,7 @@ def report(embedder: Embedder) -> None:
         print(f"  learn = {learn}: {_told(counts)}")
     together = measure(embedder, "auto", together=True)
     print(f"  all chats of a user as one conversation: {_told(together)}")
+    print(f"\nTwelve more chats, held back: {_told(measure(embedder, 'auto', HELD_BACK))}")
     print(f"  pairs of statements: {_counted(pairs(embedder))}")
 
 
@@ -137,9 +139,7 @@ def measure(embedder: Embedder, learn: str, name: str = OPEN, *, together: bool 
 
 
 @contextmanager
-def told(
-    embedder: Embedder, learn: str, name: str, *, together: bool = False
-) -> Iterator[list[tuple[Memory, Chats]]]:
+def told(embedder: Embedder, learn: str, name: str, *, together: bool = False) -> Generator[list[tuple[Memory, Chats]]]:
     """The chats of each user of a set, after `work`, in a namespace of their own."""
     by_user: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for chat in json.loads((SETS / name).read_text("utf-8"))["chats"]:
@@ -161,16 +161,18 @@ def judged(memory: Memory, chats: Chats) -> Counter[str]:
     for chat in chats.chats:
         name = chat["name"]
         for change in chat["changes"]:
-            old, new = _said(name, change["old"]), _said(name, change["new"])
+            old, new = message_named(name, change["old"]), message_named(name, change["new"])
             counts["changes"] += 1
             counts["without"] += not chats.learned_from(old)
             counts["ended"] += chats.ended_by(old, new)
         for alike in chat["not_changes"]:
             counts["look-alikes"] += 1
-            counts["wrongly ended"] += chats.ended_by(_said(name, alike["old"]), _said(name, alike["new"]))
+            counts["wrongly ended"] += chats.ended_by(
+                message_named(name, alike["old"]), message_named(name, alike["new"])
+            )
         for id in chat["not_facts"]:
             counts["not facts"] += 1
-            counts["no facts"] += {_said(name, id)} in chats.origins.values()
+            counts["no facts"] += {message_named(name, id)} in chats.origins.values()
         for question in chat["questions"]:
             counts.update(answered(memory, chats, name, question))
     return counts
@@ -178,7 +180,7 @@ def judged(memory: Memory, chats: Chats) -> Counter[str]:
 
 def answered(memory: Memory, chats: Chats, chat: str, question: Mapping[str, Any]) -> Iterator[str]:
     current, outdated = (
-        frozenset(_said(chat, each) for each in question[which]) for which in ("current", "outdated")
+        frozenset(message_named(chat, each) for each in question[which]) for which in ("current", "outdated")
     )  # fmt: skip
     hits = [
         frozenset({chats.messages[hit.record.id]}) if hit.record.id in chats.messages
@@ -226,7 +228,7 @@ def pairs(embedder: Embedder) -> Counter[str]:
     return counts
 
 
-def _said(chat: str, reference: int | str) -> Said:
+def message_named(chat: str, reference: int | str) -> Said:
     if isinstance(reference, int):
         return Said(chat, reference)
     other, _, id = reference.rpartition(":")
