@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -29,7 +30,7 @@ from perdure.learn.proposals import propose
 from perdure.learn.results import Consolidation, FactChange
 from perdure.learn.rule_changes import place_statements
 from perdure.learn.rule_facts import is_by_rules
-from perdure.learn.rules_engine import RULES, whole_messages
+from perdure.learn.rules_engine import RULES, people_in, whole_messages, words_said
 from perdure.learn.session_learnings import (
     LEARNED_BY,
     LearningsWritten,
@@ -213,10 +214,12 @@ def apply_actions(
     told = [one for one in planned if is_by_rules(one.action)]
     judging, sayings = None, list[PlannedAction]()
     if services.judge and learned_by == RULES:
-        judging = Judging(services.judge, told)
-        whole = whole_messages(services, task, [one.action for one in told])
+        people = people_in(services, task)
+        judging = Judging(services.judge, told, partial(words_said, people))
+        whole = whole_messages(task, [one.action for one in told], people)
         sayings, _, _ = plan_actions(services, task, whole, learned_by)
-        judging.look_at(pairs_ahead(judging, known, told, sayings))
+        with services.store.read(task.namespace) as reader:
+            judging.judge_pairs(reader, list(pairs_ahead(known, told, sayings)))
 
     def decide(inside: Reader) -> FactChanges | None:
         known.refresh(inside, seq)
