@@ -55,14 +55,15 @@ _DIGITS: Final = 8
 @value_class(kw_only=True)
 class SessionBlock:
     """What a session gets. `text` is empty where there is nothing to say. `entries` are the learnings in it, best
-    first, each with its reasons; `left_out` found no room. `diagnostics` is the line that the text ends with. `mode`:
-    `semantic` (from the store), `plain` (from the Markdown files alone) or `none`. `repeated`: it is the text that the
-    session had before.
+    first, each with its reasons; `about` are other memories in it; `left_out` found no room. `diagnostics` is the line
+    that the text ends with. `mode`: `semantic` (from the store), `plain` (from the Markdown files alone) or `none`.
+    `repeated`: it is the text that the session had before.
     """
 
     text: str = ""
     entries: tuple[Hit, ...] = ()
     constitutional: tuple[Record, ...] = ()
+    about: tuple[Record, ...] = ()
     left_out: tuple[Hit, ...] = ()
     diagnostics: str = ""
     notes: tuple[str, ...] = ()
@@ -212,7 +213,7 @@ class SessionStart:
         state = state_of(memory, place, self.configuration, query)
         if self.source == "resume" and (before := self.same_as_before(state)):
             return MadeBlock(before)
-        block = build_block(memory, place, self.configuration, query, AskedBefore(self.environ))
+        block = build_block(memory, place, self.configuration, query, AskedBefore(self.environ), self.session)
 
         def finish() -> None:
             if self.counts and block.text:
@@ -333,9 +334,15 @@ def in_time(work: Callable[[], Result], seconds: float) -> Result | None:
 
 
 def build_block(
-    memory: Memory, place: Place, configuration: SessionConfiguration, query: str | None, asked: AskedVectors
+    memory: Memory,
+    place: Place,
+    configuration: SessionConfiguration,
+    query: str | None,
+    asked: AskedVectors,
+    session: str | None = None,
 ) -> SessionBlock:
     """What a session would get now. It counts as no use."""
+    from perdure.session.about import about
     from perdure.session.block import ENVELOPE, diagnostics, enclosed, fill_block, problem_line
 
     constitution = [
@@ -352,17 +359,19 @@ def build_block(
         found = ask(None)
     hits = [hit for hit in found.recall if hit.record.id not in always][: configuration.limit]
     compared = found.recall.compared
+    known = about(memory, place, session, (*always, *(hit.record.id for hit in hits)))
     problems = [problem_line(problem) for problem in configuration.told]
     line = diagnostics(len(hits), found.total, compared.by_meaning, compared.by_words, query, found.model)
-    room = MOST_CHARACTERS - ENVELOPE - sum(len(each) + 1 for each in (line, *problems)) - _DIGITS
+    room = MOST_CHARACTERS - ENVELOPE - sum(len(each) + 1 for each in (known.text, line, *problems)) - _DIGITS
     filled = fill_block(constitution, hits, room, place.namespace)
-    if not filled.text:
+    if not filled.text and not known.text:
         return SessionBlock(query=query, notes=found.recall.notes)
     line = diagnostics(len(filled.entries), found.total, compared.by_meaning, compared.by_words, query, found.model)
     return SessionBlock(
-        text=enclosed([filled.text, line, *problems]),
+        text=enclosed([*filter(None, (known.text, filled.text)), line, *problems]),
         entries=filled.entries,
         constitutional=tuple(constitution),
+        about=known.records,
         left_out=filled.left_out,
         diagnostics=line,
         notes=found.recall.notes,
