@@ -94,7 +94,8 @@ class Handler:
             None, self.folder, source=known, budget=seconds, session=self.session, environ=self.environ
         )
         with session_state(self.session) as state:
-            state.show([*(hit.record.id for hit in block.entries), *(record.id for record in block.constitutional)])
+            others = (*block.constitutional, *block.about)
+            state.show([*(hit.record.id for hit in block.entries), *(record.id for record in others)])
         return block.text
 
     def _prompt(self) -> str:
@@ -131,12 +132,15 @@ class Handler:
 
     def _brought_to_mind(self, prompt: str) -> str:
         """Where the model is not loaded in time, words have to do."""
+        from perdure.session.about import resume_context
         from perdure.session.prompt import prompt_context
         from perdure.session.start import in_time
 
         def look(settings: Settings) -> str:
             with self.memory(settings) as memory:
-                return prompt_context(memory, self.place, self.session, prompt)
+                before = resume_context(memory, self.place, self.session, prompt)
+                found = prompt_context(memory, self.place, self.session, prompt)
+                return "\n\n".join(filter(None, (before, found)))
 
         left = self.deadline - time.monotonic()
         if self.settings.embedder == "none" or left < _TO_EMBED:

@@ -212,14 +212,7 @@ def apply_actions(
     shown = {fact.number: str(fact.content_hash) for fact in task.facts}
     known, seq = (read_before or FactsRead()).read(services, task, embedded.generation)
     told = [one for one in planned if is_by_rules(one.action)]
-    judging, sayings = None, list[PlannedAction]()
-    if services.judge and learned_by == RULES:
-        people = people_in(services, task)
-        judging = Judging(services.judge, told, partial(words_said, people))
-        whole = whole_messages(task, [one.action for one in told], people)
-        sayings, _, _ = plan_actions(services, task, whole, learned_by)
-        with services.store.read(task.namespace) as reader:
-            judging.judge_pairs(reader, list(pairs_ahead(known, told, sayings)))
+    judging, sayings = judge_ahead(services, task, told, known) if learned_by == RULES else (None, [])
 
     def decide(inside: Reader) -> FactChanges | None:
         known.refresh(inside, seq)
@@ -274,6 +267,23 @@ def apply_actions(
         invalidated=counts["invalidate"], proposed=proposed, left_out=changes.left_out, changes=decided,
         batch=None if dry_run else batch.id, done=not dry_run, notes=tuple(dict.fromkeys(notes)),
     )  # fmt: skip
+
+
+def judge_ahead(
+    services: Services, task: ConsolidationTask, told: Sequence[PlannedAction], known: KnownFacts
+) -> tuple[Judging | None, list[PlannedAction]]:
+    """What the judge says of the new statements beside the facts near them, asked before the transaction, and the whole
+    messages that tell them. None where there is no judge.
+    """
+    if not services.judge:
+        return None, []
+    people = people_in(services, task)
+    judging = Judging(services.judge, told, partial(words_said, people))
+    whole = whole_messages(task, [one.action for one in told], people)
+    sayings, _, _ = plan_actions(services, task, whole, RULES)
+    with services.store.read(task.namespace) as reader:
+        judging.judge_pairs(reader, list(pairs_ahead(known, told, sayings)))
+    return judging, sayings
 
 
 def is_pending(reader: Reader, episode: TaskEpisode) -> bool:

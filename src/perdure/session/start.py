@@ -57,14 +57,16 @@ _DIGITS: Final = 8
 @value_class(kw_only=True)
 class SessionBlock:
     """What a session gets. `text` is empty where there is nothing to say. `entries` are the learnings in it, best
-    first, each with its reasons; `left_out` found no room. `diagnostics` is the line that the text ends with. `mode`:
-    `semantic` (from the store), `plain` (from the Markdown files alone) or `none`. `repeated`: it is the text that the
-    session had before. `from_files`: so many entries of Markdown files are in it, and none of the store.
+    first, each with its reasons; `about` are other memories in it; `left_out` found no room. `diagnostics` is the line
+    that the text ends with. `mode`: `semantic` (from the store), `plain` (from the Markdown files alone) or `none`.
+    `repeated`: it is the text that the session had before. `from_files`: so many entries of Markdown files are in it,
+    and none of the store.
     """
 
     text: str = ""
     entries: tuple[Hit, ...] = ()
     constitutional: tuple[Record, ...] = ()
+    about: tuple[Record, ...] = ()
     left_out: tuple[Hit, ...] = ()
     diagnostics: str = ""
     notes: tuple[str, ...] = ()
@@ -251,7 +253,9 @@ class SessionStart:
         resumed = kept_start(self.session, self.environ) if self.source == "resume" and self.session else None
         # What the session was told before is still before its model.
         known = frozenset(str(one["id"]) for one in (*resumed.entries, *resumed.constitutional)) if resumed else None
-        block = build_block(memory, place, self.configuration, query, AskedBefore(self.environ), known or frozenset())
+        block = build_block(
+            memory, place, self.configuration, query, AskedBefore(self.environ), known or frozenset(), self.session
+        )
         if resumed and not (block.entries or block.constitutional):
             return MadeBlock(replace(repeated_block(resumed), query=query))
 
@@ -386,8 +390,10 @@ def build_block(
     query: str | None,
     asked: AskedVectors,
     known: frozenset[str] = frozenset(),
+    session: str | None = None,
 ) -> SessionBlock:
     """What a session would get now that has these memories already. It counts as no use."""
+    from perdure.session.about import about
     from perdure.session.block import ENVELOPE, diagnostics, enclosed, fill_block, problem_line
     from perdure.session.choice import choose_learnings
 
@@ -398,17 +404,19 @@ def build_block(
     constitution = [record for record in constitution if record.id not in known]
     found = choose_learnings(memory, place, configuration, query, asked, always)
     hits, compared = found.hits, found.compared
+    part = about(memory, place, session, (*always, *(hit.record.id for hit in hits)))
     problems = [problem_line(problem) for problem in configuration.told]
     line = diagnostics(len(hits), found.total, compared.by_meaning, compared.by_words, query, found.model)
-    room = MOST_CHARACTERS - ENVELOPE - sum(len(each) + 1 for each in (line, *problems)) - _DIGITS
+    room = MOST_CHARACTERS - ENVELOPE - sum(len(each) + 1 for each in (part.text, line, *problems)) - _DIGITS
     filled = fill_block(constitution, hits, room, place.namespace)
-    if not filled.text:
+    if not filled.text and not part.text:
         return SessionBlock(query=query, notes=found.notes)
     line = diagnostics(len(filled.entries), found.total, compared.by_meaning, compared.by_words, query, found.model)
     return SessionBlock(
-        text=enclosed([filled.text, line, *problems]),
+        text=enclosed([*filter(None, (part.text, filled.text)), line, *problems]),
         entries=filled.entries,
         constitutional=tuple(constitution),
+        about=part.records,
         left_out=filled.left_out,
         diagnostics=line,
         notes=found.notes,
