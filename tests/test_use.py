@@ -19,7 +19,8 @@ from store.children import give_away, in_child, unprivileged
 from perdure import Memory, SemanticMemoryStore
 from perdure.errors import StoreError, StoreFull
 from perdure.settings import load
-from perdure.store.sqlite import use
+from perdure.store import use
+from perdure.store.sqlite import use as sqlite_use
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.embedder import WordEmbedder
 
@@ -284,7 +285,7 @@ def test_a_full_disk_keeps_the_counts(memory: Memory, path: Path, monkeypatch: p
     memory.remember("Alice prefers dark mode")
     memory.recall("dark mode")
     with monkeypatch.context() as patch:
-        patch.setattr(use, "write_counts", full)
+        patch.setattr(sqlite_use, "write_counts", full)
         memory.work()
         assert counts(memory) == (1, 0)
         assert len(memory.recall("dark mode")) == 1

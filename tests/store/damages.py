@@ -14,11 +14,11 @@ from zlib import crc32
 import apsw
 from store.behind import behind
 
-from perdure.model import replace_record
-from perdure.store.sqlite.doctor.findings import CHECKS
-from perdure.store.sqlite.doctor.payloads import line_of
-from perdure.store.sqlite.hash_chain import digest_of, genesis, link
-from perdure.store.sqlite.rows import decode_row, encode_payload, encode_row
+from perdure.model import Record, replace_record
+from perdure.store.doctor.chain import line_of
+from perdure.store.hash_chain import digest_of, genesis, link
+from perdure.store.rows import decode_row, encode_payload, encode_row
+from perdure.store.sqlite.doctor.checks import CHECKS
 from perdure.store.sqlite.sql import SQL
 from perdure.text.entry import passage_hash
 
@@ -55,20 +55,25 @@ class Damage:
                 self.way(raw)
 
 
+def memory_row(record: Record, passage: bytes) -> tuple[Any, ...]:
+    """A row of the first namespace, as the statement `put_memory` takes it."""
+    return 1, *encode_row(record, DEFAULT + record.number, passage)
+
+
 def consistent(number: int, **changes: Any) -> Callable[[Any], None]:
     """An edit of a memory by somebody who knows how to compute its checksum."""
 
     def edit(raw: Any) -> None:
         ((*row,),) = raw.execute(f"{SQL['select_memory']} {SQL['by_slot']}", (DEFAULT + number,)).fetchall()
         record = replace_record(decode_row(tuple(row), "default"), **changes)
-        raw.execute(SQL["put_memory"], encode_row(record, 1, passage_hash(record)))
+        raw.execute(SQL["put_memory"], memory_row(record, passage_hash(record)))
 
     return edit
 
 
 def strange_passage(raw: Any) -> None:
     ((*row,),) = raw.execute(f"{SQL['select_memory']} {SQL['by_slot']}", (DEFAULT + 2,)).fetchall()
-    raw.execute(SQL["put_memory"], encode_row(decode_row(tuple(row), "default"), 1, bytes(16)))
+    raw.execute(SQL["put_memory"], memory_row(decode_row(tuple(row), "default"), bytes(16)))
 
 
 def intruder(raw: Any) -> None:
@@ -77,7 +82,7 @@ def intruder(raw: Any) -> None:
     record = replace_record(
         decode_row(tuple(row), "default"), number=77, id=f"{'0' * 8}-0000-7000-8000-{'0' * 12}", key=None
     )
-    raw.execute(SQL["put_memory"], encode_row(record, 1, passage_hash(record)))
+    raw.execute(SQL["put_memory"], memory_row(record, passage_hash(record)))
     raw.execute(f"INSERT INTO entry SELECT {DEFAULT + 77}, {_ENTRY} FROM entry WHERE slot = {DEFAULT + 2}")
 
 
@@ -85,7 +90,7 @@ def rewritten(raw: Any) -> None:
     """A forger who changes a memory and what its line said, and computes the whole log anew to its end."""
     ((*row,),) = raw.execute(f"{SQL['select_memory']} {SQL['by_slot']}", (DEFAULT + 10,)).fetchall()
     record = replace_record(decode_row(tuple(row), "default"), importance=1.0)
-    raw.execute(SQL["put_memory"], encode_row(record, 1, passage_hash(record)))
+    raw.execute(SQL["put_memory"], memory_row(record, passage_hash(record)))
     forged, head = encode_payload(record), genesis("default")
     for row in raw.execute(CHECKS["examine_revisions"], (1,)).fetchall():
         line, _, salt, _ = line_of(row)

@@ -11,10 +11,10 @@ from pathlib import Path
 import apsw
 import pytest
 from store.behind import behind
+from store.damages import memory_row
 
 from perdure.ids import ContentHash
 from perdure.model import STATES, Checkpoint, Filter, Finding
-from perdure.store.sqlite.rows import encode_row
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import NAMESPACE, NOON, amend, change, embed, read_once, remember
@@ -199,7 +199,7 @@ def test_a_record_that_was_changed_without_a_revision_differs_from_its_history(s
     with closing(SqliteStore.open(sound)) as store:
         (record,) = read_once(store).fetch([1])
         with store._pool.writing() as connection:
-            connection.execute(SQL["put_memory"], encode_row(replace(record, importance=1.0), 1, passage_hash(record)))
+            connection.execute(SQL["put_memory"], memory_row(replace(record, importance=1.0), passage_hash(record)))
         assert set(problems(store)) >= {"history"}
         list(store.repair())
         assert problems(store) == {}
@@ -211,7 +211,7 @@ def test_a_content_hash_that_is_not_of_the_text_is_damage(sound: Path):
         (record,) = read_once(store).fetch([1])
         with store._pool.writing() as connection:
             connection.execute(
-                SQL["put_memory"], encode_row(replace(record, content_hash=ContentHash("0" * 16)), 1, bytes(16))
+                SQL["put_memory"], memory_row(replace(record, content_hash=ContentHash("0" * 16)), bytes(16))
             )
         assert set(problems(store)) >= {"records"}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perdure.store.sqlite.hash_chain import Line, digest_of, genesis, link
-from perdure.store.sqlite.rows import pack_name, unpack_name
+from perdure.store.hash_chain import Line, digest_of, genesis, link
+from perdure.store.rows import pack_name, unpack_name
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import NAMESPACE, amend, read_once, remember
 

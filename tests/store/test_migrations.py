@@ -22,7 +22,7 @@ from perdure.store.capacity import EvictionRule, Load
 from perdure.store.queries import load_queries
 from perdure.store.sqlite import migrate
 from perdure.store.sqlite.connection import Patience, connect
-from perdure.store.sqlite.doctor.findings import CHECKS
+from perdure.store.sqlite.doctor.checks import CHECKS
 from perdure.store.sqlite.doctor.schema import statements
 from perdure.store.sqlite.file import prepare
 from perdure.store.sqlite.sql import SQL

@@ -9,7 +9,7 @@ import pytest
 
 from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import MemoryId, parse_reference
-from perdure.store.sqlite.rows import decode_payload, encode_payload, pack_id
+from perdure.store.rows import decode_payload, encode_payload, pack_id
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import NAMESPACE, change, draft, read_once, remember
 from perdure.text.entry import entry_of

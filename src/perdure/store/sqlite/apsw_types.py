@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
-Value: TypeAlias = "str | int | float | bytes | None"
-Row: TypeAlias = tuple[Any, ...]
+from perdure.store.rows import Row, Value
+
 Bindings: TypeAlias = "Sequence[Value] | Mapping[str, Value]"
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from perdure.buggify import point
-from perdure.clock import Clock, from_micros, to_micros
+from perdure.clock import Clock, to_micros
 from perdure.errors import Conflict, StoreDamaged
 from perdure.model import Checkpoint
-from perdure.store.sqlite.apsw_types import Database, Row
-from perdure.store.sqlite.hash_chain import genesis
-from perdure.store.sqlite.rows import encode_json
+from perdure.store.checkpoints import decode_checkpoint
+from perdure.store.hash_chain import genesis
+from perdure.store.rows import encode_json
+from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.sql import SQL
 from perdure.values import replace
 
@@ -52,26 +52,9 @@ def put_checkpoint(connection: Database, checkpoint: Checkpoint, clock: Clock) -
 
 def checkpoints(connection: Database, namespace: int) -> list[Checkpoint]:
     """Those of the namespace and those of everything. One that cannot be read is left out; doctor names it."""
-    names = dict[int, str](connection.execute(SQL["namespace_names"]).fetchall())
+    names = {str(log_id): name for log_id, name in connection.execute(SQL["namespace_names"])}
     readable: list[Checkpoint] = []
     for row in connection.execute(SQL["checkpoints"], (namespace,)).fetchall():
         with suppress(StoreDamaged):
-            readable.append(decode_checkpoint(row, names))
+            readable.append(decode_checkpoint(row, names, EVERYTHING))
     return readable
-
-
-def decode_checkpoint(row: Row, names: dict[int, str]) -> Checkpoint:
-    namespace, name, positions, memory_count, actor, spec_folder, description, metadata, created_at = row
-    damaged = StoreDamaged(f"The checkpoint {name!r:.80} is not as it was written.")
-    try:
-        own = None if namespace == EVERYTHING else names[namespace]
-        by_name = {names[int(log_id)]: seq for log_id, seq in json.loads(positions).items()}
-        if own is not None:
-            by_name = {own: by_name[own]}
-        facts = dict[str, Any](json.loads(metadata or "{}").items())
-        moment = from_micros(created_at)
-    except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
-        raise damaged from error
-    if any(not isinstance(seq, int) or seq < 0 for seq in by_name.values()):
-        raise damaged
-    return Checkpoint(name, own, by_name, memory_count, moment, actor, spec_folder, description, facts)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 from perdure.buggify import point
-from perdure.errors import NotFound, StoreDamaged
-from perdure.lineage import DROPPED
+from perdure.errors import NotFound
+from perdure.store.erasure import ERASE, dropped_by_name, passages_of
+from perdure.store.rows import range_of, slot_of
 from perdure.store.sqlite.apsw_types import Database
-from perdure.store.sqlite.rows import decode_payload, range_of, slot_of
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
-from perdure.text.entry import passage_hash
 
-ERASE: Final = "erase"
 _UNVERSIONED: Final = "unversioned:"
 
 
@@ -65,14 +62,9 @@ def drop_payloads(connection: Database, namespace: int, number: int, seqs: Colle
     _delete_passages(connection, namespace, [line[-1] for line in lines], set())
 
 
-def dropped_by_name(connection: Database, namespace: int, number: int) -> set[int]:
-    """The positions whose payloads were dropped one by one, as the later entries of the memory say."""
-    named: set[int] = set()
-    for *_, body in connection.execute(SQL["memory_lines"], (namespace, number)):
-        with suppress(StoreDamaged, UnicodeError, AttributeError, TypeError):
-            told = decode_payload(body).provenance.get(DROPPED) if body is not None else None
-            named.update(seq for seq in (told if isinstance(told, list) else ()) if isinstance(seq, int))
-    return named
+def dropped_one_by_one(connection: Database, namespace: int, number: int) -> set[int]:
+    """The positions of a memory's log entries whose payloads were dropped by name."""
+    return dropped_by_name(line[-1] for line in connection.execute(SQL["memory_lines"], (namespace, number)))
 
 
 def dropped_until(connection: Database, namespace: int) -> int:
@@ -82,16 +74,11 @@ def dropped_until(connection: Database, namespace: int) -> int:
 
 
 def _delete_passages(connection: Database, namespace: int, bodies: Iterable[bytes | None], known: set[bytes]) -> None:
-    """Delete the vectors of all versions, unless another memory has the same passage. The passage of a payload that is
-    gone is gone too; when a payload cannot be read, every vector without a memory is deleted.
+    """Delete the vectors of all versions, unless another memory has the same passage. When a payload cannot be read,
+    every vector without a memory is deleted.
     """
-    passages, unreadable = set(known), False
-    for body in bodies:
-        try:
-            passages |= {passage_hash(decode_payload(body).record)} if body is not None else set()
-        except (StoreDamaged, UnicodeError, AttributeError, TypeError):
-            unreadable = True
-    for passage in passages:
+    passages, complete = passages_of(bodies)
+    for passage in passages | known:
         connection.execute(SQL["delete_passage"], (namespace, passage))
-    if unreadable:
+    if not complete:
         connection.execute(SQL["delete_unowned_vectors"], range_of(namespace))

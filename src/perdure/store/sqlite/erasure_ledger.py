@@ -15,9 +15,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from perdure.clock import format_time, from_micros
 from perdure.ids import MemoryId
+from perdure.store.rows import unpack_id
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.file import StoreFile, sync_directory
-from perdure.store.sqlite.rows import unpack_id
 from perdure.store.sqlite.sidecar import SIDECAR_SQL, opened
 from perdure.text.patterns import pattern
 

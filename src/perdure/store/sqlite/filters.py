@@ -9,8 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from perdure.clock import to_micros
 from perdure.model import Filter
-from perdure.store.sqlite.apsw_types import Value
-from perdure.store.sqlite.rows import range_of
+from perdure.store.rows import Value, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.tiers import PROMOTED_TO, PROMOTION_CONFIDENCE, PROMOTION_VALIDATIONS, PROPOSED, TIERS
 

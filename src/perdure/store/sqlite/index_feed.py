@@ -8,9 +8,9 @@ from typing import Any, Final, cast
 
 from perdure.embed.port import Generation
 from perdure.store.port import IndexChanges, IndexRow, Position, UseCount
-from perdure.store.sqlite.apsw_types import Database, Row, Value
+from perdure.store.rows import NUMBER_MASK, Row, Unwritten, Value, range_of, slot_of
+from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.reader import generation_id
-from perdure.store.sqlite.rows import NUMBER_MASK, Unwritten, range_of, slot_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.introductions import find_introduction
 from perdure.text.names_and_times import holds_name

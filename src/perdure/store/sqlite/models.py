@@ -11,9 +11,9 @@ from perdure.embed.port import Generation
 from perdure.errors import Conflict
 from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
+from perdure.store.rows import FLOAT_BYTES, slot_of
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.reader import NO_GENERATION, generation_id
-from perdure.store.sqlite.rows import FLOAT_BYTES, slot_of
 from perdure.store.sqlite.sql import SQL
 from perdure.store.stats import GenerationStats
 from perdure.values import replace

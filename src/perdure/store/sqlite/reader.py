@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 import unicodedata
 from array import array
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from hashlib import sha256
 from itertools import islice
 from math import inf
 from typing import Final, Never, cast
@@ -19,16 +17,16 @@ from perdure.errors import StoreDamaged
 from perdure.ids import MemoryId, Reference
 from perdure.model import BY_MODEL, NOTHING, Change, EvictionCandidate, Filter, Identity, Record, Revision
 from perdure.store.capacity import CapacityStats, EvictionRule, Load
+from perdure.store.hash_chain import TombstoneDigests, tombstone_digests
+from perdure.store.links import decode_links
 from perdure.store.port import LINK_KINDS, KeywordSearch, Link, LinkKind, LogFilter, NumberSearch
-from perdure.store.sqlite.apsw_types import Database, Row, Value
-from perdure.store.sqlite.filters import conditions
-from perdure.store.sqlite.links import decode_links
-from perdure.store.sqlite.rows import (
+from perdure.store.rows import (
     ALL_WRITTEN,
     NUMBER_MASK,
     RESTORE,
-    UNREADABLE,
+    Row,
     Unwritten,
+    Value,
     decode_payload,
     decode_row,
     decode_sound,
@@ -39,11 +37,13 @@ from perdure.store.sqlite.rows import (
     pack_id,
     pack_name,
     range_of,
-    rows_after,
     slot_of,
     unpack_id,
     unpack_name,
 )
+from perdure.store.sqlite.apsw_types import Database
+from perdure.store.sqlite.filters import conditions
+from perdure.store.sqlite.row_scan import UNREADABLE, rows_after
 from perdure.store.sqlite.sql import SQL
 from perdure.text.bm25 import WordCounts
 
@@ -94,7 +94,7 @@ class SqliteReader:
         self._unwritten = unwritten
         self.namespace_id = namespace
         self._name = name
-        self._secret: bytes | None = None
+        self._secret: object = None
 
     def end(self) -> None:
         """After its transaction the connection serves others, and every statement would be a transaction of its own."""
@@ -265,27 +265,11 @@ class SqliteReader:
         at: int | None = self._connection.execute(SQL["tombstone_since"], (self.namespace_id, own, own, of_text)).get
         return None if at is None else from_micros(at)
 
-    def tombstone_digests(self, identity: Identity) -> tuple[bytes, bytes, bytes]:
-        """What the store keeps of a text that must not come back: nobody can guess it without the store's secret.
-
-        The first digest is of the text under its key, or without one in its scope; the second of the text in its scope
-        without its key: evidence without a key cannot bring back either what was forgotten under one. The third is
-        what schemas before the fourth kept, of the text alone: it counts under every key and in every scope, because
-        nobody knows any more where the text was said.
-
-        The secret is read once in a transaction and never kept longer, because a restored backup brings its own.
-        """
+    def tombstone_digests(self, identity: Identity) -> TombstoneDigests:
+        """The secret is read once in a transaction and never kept longer, because a restored backup brings its own."""
         if self._secret is None:
             self._secret = self._connection.execute(SQL["get_meta"], ("secret",)).get
-            if not isinstance(self._secret, bytes):
-                raise StoreDamaged("The store has lost its secret, so nobody can say what was forgotten.")
-        text, key, *scope = identity
-        of_text = hmac.digest(self._secret, self._name.encode() + b"\x00" + text.encode(), "sha256")
-        # No name holds a NUL. A hash over what nobody can guess cannot be guessed either.
-        in_scope = sha256(b"\x00".join((of_text, b"scope", *((value or "").encode() for value in scope)))).digest()
-        if key is None:
-            return in_scope, in_scope, of_text
-        return sha256(b"\x00".join((of_text, b"key", key.encode()))).digest(), in_scope, of_text
+        return tombstone_digests(self._secret, self._name, identity)
 
     def links(self, memory: MemoryId) -> list[Link]:
         first, last = range_of(self.namespace_id)

@@ -7,9 +7,9 @@ from typing import Final
 
 import apsw
 
+from perdure.store.rows import NUMBER_MASK, entry_columns, range_of
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.reader import SqliteReader
-from perdure.store.sqlite.rows import NUMBER_MASK, entry_columns, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.entry import entry_of, terms_length
 from perdure.text.patterns import pattern

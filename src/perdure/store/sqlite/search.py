@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self, cast
 
 import apsw
 
 from perdure.errors import IndexDamaged
 from perdure.model import Filter
 from perdure.store.port import KeywordSearch, NumberSearch, Scored
+from perdure.store.rows import NUMBER_MASK, range_of
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.filters import conditions
-from perdure.store.sqlite.rows import NUMBER_MASK, range_of
 from perdure.store.sqlite.sql import SQL
-from perdure.text.bm25 import K1, TermWorths, WordCounts, length_norm, saturation
-from perdure.text.entry import TERM_BYTES, term_hash, terms_length
-from perdure.text.words import QueryStems, all_words, query_stems
+from perdure.store.term_scoring import QueryTerms, TermScorer
+from perdure.text.bm25 import K1, WordCounts
+from perdure.text.entry import term_hash
 from perdure.values import replace
 
 # Words not counted by then are left out, and memories not scored by then are not in the answer.
@@ -83,13 +83,10 @@ class WordCounter:
 
     def __init__(self, connection: Database, namespace: int, words: Sequence[str]) -> None:
         self.counted: list[_CountedWord] = []
-        stems = _stems_of(words)
-        self.terms = list(map(term_hash, stems.words))
-        self.parts = {term_hash(stem): tuple(map(term_hash, parts)) for stem, parts in stems.parts.items()}
-        every = stems.words | {stem: part for parts in stems.parts.values() for stem, part in parts.items()}
+        self.query = QueryTerms(words)
         first, last = range_of(namespace)
         with _TimeLimit(connection, _COUNTING_SECONDS) as limit:
-            for stem, word in every.items():
+            for stem, word in self.query.words.items():
                 quoted = _quoted(word)
                 containing = connection.execute(SQL["count_word"], (quoted, first, last)).get
                 if containing:
@@ -101,7 +98,7 @@ class WordCounter:
 
 
 def numbers_with_all(connection: Database, namespace: int, words: Sequence[str]) -> NumberSearch:
-    stems = _stems_of(words)
+    stems = QueryTerms(words).stems
     match = " AND ".join(
         f"({_quoted(word)} OR ({' AND '.join(map(_quoted, stems.parts[stem].values()))}))"
         if stem in stems.parts
@@ -134,20 +131,9 @@ class DiskSearch:
         self._counts = counts
         self._has_filter = replace(filter, hidden=()) != _NO_FILTER
         self._conditions, self._bindings = conditions(namespace, filter, now)
-        own = {word.term: word.containing for word in counter.counted}
-        idf = {term: counts.idf(term, own.get(term, 0)) for term, held in {**counts.containing, **own}.items() if held}
-        worths = TermWorths.of(counter.terms, counter.parts, idf)
-        self._worths = [(_packed(term), worth) for term, worth in worths.words.items()]
-        self._wholes = [
-            (_packed(whole.term), whole.worth, [(_packed(part), worth) for part, worth in whole.parts.items()])
-            for whole in worths.wholes
-        ]
-        # Of a memory that holds a word both whole and in parts, the sum says more than it gets.
-        worth = Counter(worths.words)
-        for whole in worths.wholes:
-            worth.update({whole.term: whole.worth, **whole.parts})
+        self._scorer = TermScorer(counter.query, counts, {word.term: word.containing for word in counter.counted})
         self._words = [
-            _QueryWord(quoted, containing, worth[term])
+            _QueryWord(quoted, containing, self._scorer.worth[term])
             for term, quoted, containing in sorted(counter.counted, key=lambda word: word.containing)
         ]
         self._scores: dict[int, float] = {}
@@ -245,40 +231,10 @@ class DiskSearch:
 
     def _score(self, slots: list[int]) -> None:
         sql = f"{SQL['candidates']} {self._conditions}"
-        new, average = [slot for slot in slots if slot not in self._scores], self._counts.average
-        for slot, packed in self._connection.execute(sql, {**self._bindings, "slots": json.dumps(new)}):
-            norm = length_norm(float(terms_length(packed)), average)
-            score = 0.0
-            for term, worth in self._worths:
-                # Asked here first: most memories hold few of the terms.
-                if (at := packed.find(term)) >= 0 and (times := _frequency(packed, term, at)):
-                    score += worth * saturation(float(times), norm)
-            for whole, worth, parts in self._wholes:
-                if times := _frequency(packed, whole):
-                    score += worth * saturation(float(times), norm)
-                else:
-                    held = sum(part_worth for part, part_worth in parts if _frequency(packed, part))
-                    score += held * saturation(1.0, norm)
-            if score:
-                self._scores[slot], self._terms[slot] = score, packed
-
-
-def _stems_of(words: Sequence[str]) -> QueryStems:
-    """FTS5 is asked for single words, whatever the caller took for words."""
-    return query_stems([word for text in words for word in all_words(text)])
-
-
-def _packed(term: int) -> bytes:
-    """As it begins in `entry.terms`."""
-    return term.to_bytes(4, "little")
-
-
-def _frequency(packed: bytes, term: bytes, at: int = 0) -> int:
-    """How often a term stands in `entry.terms`, of which the bytes before `at` do not hold it."""
-    at = packed.find(term, at)
-    while at >= 0 and at % TERM_BYTES:
-        at = packed.find(term, at + 1)
-    return packed[at + 4] if at >= 0 else 0
+        new = [slot for slot in slots if slot not in self._scores]
+        rows = self._connection.execute(sql, {**self._bindings, "slots": json.dumps(new)})
+        for slot, score, packed in self._scorer.scored(cast("Iterable[tuple[int, bytes]]", rows)):
+            self._scores[slot], self._terms[slot] = score, packed
 
 
 def _quoted(word: str) -> str:

@@ -16,6 +16,7 @@ from perdure.embed.port import Generation
 from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.model import BY_MODEL, Checkpoint, Finding, Record
 from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
+from perdure.store.rows import ALL_WRITTEN, NUMBER_BITS, NUMBER_MASK, range_of
 from perdure.store.sqlite import fork, index_feed, scrub
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.backup import partial_files
@@ -27,9 +28,8 @@ from perdure.store.sqlite.migrate import check_schema_version, migrate, newest_s
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader, generation_id
 from perdure.store.sqlite.reserve import Reserve
-from perdure.store.sqlite.rows import ALL_WRITTEN, NUMBER_BITS, NUMBER_MASK, range_of
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.use import UseWriter
+from perdure.store.sqlite.use import SqliteUse
 from perdure.text.entry import passage
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class SqliteStore:
         self._ledger: Ledger | None = None
         self._reserve: Reserve | None = None
         self._has_reserve = True
-        self._use = UseWriter(pool, file.identity, thread=threaded)
+        self._use = SqliteUse(pool, file.identity, thread=threaded)
 
     @classmethod
     def open(

@@ -20,18 +20,14 @@ from perdure.errors import Conflict, InvalidInput
 from perdure.ids import MemoryId
 from perdure.model import INDEXED_STATES, Change, Identity, Record, replace_record
 from perdure.store.capacity import Load
+from perdure.store.erasure import ERASE
+from perdure.store.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
+from perdure.store.links import encoded_links, links_of
 from perdure.store.port import Review
-from perdure.store.sqlite import erasure
-from perdure.store.sqlite.apsw_types import Database, Row
-from perdure.store.sqlite.erasure import ERASE
-from perdure.store.sqlite.erasure_ledger import Erasure
-from perdure.store.sqlite.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
-from perdure.store.sqlite.links import encoded_links, links_of, put_links
-from perdure.store.sqlite.log_head import LogEnd
-from perdure.store.sqlite.reader import NO_GENERATION, NO_NAMESPACE, SqliteReader, generation_id
-from perdure.store.sqlite.rows import (
+from perdure.store.rows import (
     ALL_WRITTEN,
     NUMBER_MASK,
+    Row,
     Unwritten,
     encode_payload,
     encode_row,
@@ -43,6 +39,12 @@ from perdure.store.sqlite.rows import (
     unpack_id,
     vector_checksum,
 )
+from perdure.store.sqlite import erasure
+from perdure.store.sqlite.apsw_types import Database
+from perdure.store.sqlite.erasure_ledger import Erasure
+from perdure.store.sqlite.links import put_links
+from perdure.store.sqlite.log_head import LogEnd
+from perdure.store.sqlite.reader import NO_GENERATION, NO_NAMESPACE, SqliteReader, generation_id
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
 from perdure.text.entry import Entry, terms_length
@@ -77,17 +79,14 @@ class SqliteWriter(SqliteReader):
         super().__init__(connection, rows[0][1] if rows else NO_NAMESPACE, name, unwritten)
         self._clock = clock
         self._row = _Namespace(*rows[0][2:]) if rows else _Namespace(0, 0, genesis(name))
+        # Where the log ends inside this transaction.
+        self.end_of_log = LogEnd(self._row.seq, self._row.head)
         # What the meta value said when the transaction began; None as well where nothing was read.
         self.serving: object = rows[0][0] if rows else None
         self._changed = False
         self._handed_out: set[int] = set()
         self._generations: dict[str, int] = {}
         self.erased: list[Erasure] = []
-
-    @property
-    def end_of_log(self) -> LogEnd:
-        """Where the log ends inside this transaction."""
-        return LogEnd(self._row.seq, self._row.head)
 
     def load(self) -> Load:
         return Load(self._row.documents, self._row.tokens, self._row.max_items, self._row.max_tokens)
@@ -120,7 +119,7 @@ class SqliteWriter(SqliteReader):
             old_entry = entry_row if entry_row[0] is not None else None
         elif execute(SQL["newest_operation"], (self.namespace_id, record.number)).get == ERASE:
             raise Conflict(f"Memory {record.number} was erased, and nothing can bring it back.")
-        execute(SQL["put_memory"], encode_row(record, self.namespace_id, entry.passage_hash))
+        execute(SQL["put_memory"], (self.namespace_id, *encode_row(record, slot, entry.passage_hash)))
         point("put: memory written")
         if old_tags and old_tags != record.tags:
             execute(SQL["delete_tags"], (slot,))
@@ -260,7 +259,7 @@ class SqliteWriter(SqliteReader):
             self._row.seq + 1, number, memory, version, change.operation, change.actor, change.surface, change.session,
             change.request, to_micros(change.at), change.batch, digest,
         )  # fmt: skip
-        self._row.seq, self._row.head = line.seq, link(self._row.head, line)
+        self._row.seq, self._row.head = self.end_of_log = LogEnd(line.seq, link(self._row.head, line))
         columns = (
             self.namespace_id, line.seq, number, pack_id(memory), version, line.operation, line.actor, line.surface,
             line.session, line.request, line.at, pack_name(line.batch), digest, self._row.head,

@@ -8,9 +8,10 @@ from typing import Final, TypeAlias
 
 from perdure.errors import StoreBusy, StoreClosed, StoreError, StoreFull, StoreReadOnly
 from perdure.model import Finding
+from perdure.store.doctor.findings import REBUILD, RESTORE_BACKUP
 from perdure.store.sqlite.apsw_types import Database, run
+from perdure.store.sqlite.doctor.checks import CHECKS
 from perdure.store.sqlite.doctor.environment import check_environment, running_engine
-from perdure.store.sqlite.doctor.findings import CHECKS, REBUILD, RESTORE_BACKUP
 from perdure.store.sqlite.doctor.meta import check_meta, valid_meta
 from perdure.store.sqlite.doctor.payloads import check_log
 from perdure.store.sqlite.doctor.records import (

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from perdure.model import Finding
+from perdure.store.doctor.findings import RESTORE_BACKUP, Tally
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.doctor.findings import CHECKS, RESTORE_BACKUP, Tally
+from perdure.store.sqlite.doctor.checks import CHECKS
 from perdure.store.sqlite.sql import SQL
 
 _SECRET_BYTES: Final = 32

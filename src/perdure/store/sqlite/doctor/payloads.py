@@ -4,57 +4,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from perdure.model import Finding
-from perdure.store.sqlite.apsw_types import Database, Row
-from perdure.store.sqlite.doctor.findings import CHECKS, Tally
-from perdure.store.sqlite.erasure import ERASE, dropped_by_name, dropped_until
-from perdure.store.sqlite.hash_chain import Line, digest_of, genesis, link
-from perdure.store.sqlite.rows import NUMBER_MASK, unpack_id, unpack_name
+from perdure.store.doctor.chain import ChainEntry, proved_from, walk_chain
+from perdure.store.doctor.findings import Tally
+from perdure.store.erasure import ERASE
+from perdure.store.hash_chain import digest_of, genesis
+from perdure.store.rows import NUMBER_MASK
+from perdure.store.sqlite.apsw_types import Database
+from perdure.store.sqlite.doctor.checks import CHECKS
+from perdure.store.sqlite.erasure import dropped_one_by_one, dropped_until
 
 
-def line_of(row: Row) -> tuple[Line, bytes, bytes, bytes | None]:
-    """From `examine_revisions`: the log entry, the hash stored with it, and the salt and the body of its payload."""
-    seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, stored, salt, body = (
-        row
-    )
-    line = Line(
-        seq, number, unpack_id(memory), version, operation, actor, surface, session, request, at, unpack_name(batch),
-        digest,
-    )  # fmt: skip
-    return line, stored, salt, body
+def chain_of(connection: Database, namespace: int, name: str) -> Iterator[ChainEntry]:
+    return walk_chain(connection.execute(CHECKS["examine_revisions"], (namespace,)), name)
 
 
-class ChainEntry(NamedTuple):
-    """An entry of a log, and whether it follows the one before it."""
-
-    line: Line
-    fits: bool
-    hash: bytes
-    salt: bytes
-    body: bytes | None
-
-
-def walk_chain(connection: Database, namespace: int, name: str) -> Iterator[ChainEntry]:
-    """Each entry is checked against the stored hash before it, so that one broken entry is reported once."""
-    head, last = genesis(name), 0
-    for row in connection.execute(CHECKS["examine_revisions"], (namespace,)):
-        line, stored, salt, body = line_of(row)
-        yield ChainEntry(line, line.seq == last + 1 and link(head, line) == stored, stored, salt, body)
-        head, last = stored, line.seq
-
-
-def proved_from(connection: Database, namespace: int, name: str) -> int:
-    """The first position from which the chain is unbroken to the end of the log. A memory whose newest entry stands
-    there has no newer entry that was lost. Beyond the end when the end itself does not fit.
-    """
+def proved_log(connection: Database, namespace: int, name: str) -> int:
     ((end, head),) = connection.execute(CHECKS["end_of_log"], (namespace,)).fetchall()
-    last, proved = (0, genesis(name)), 1
-    for entry in walk_chain(connection, namespace, name):
-        proved = proved if entry.fits else entry.line.seq + 1
-        last = entry.line.seq, entry.hash
-    return proved if last == (end, head) else max(end, last[0]) + 1
+    return proved_from(chain_of(connection, namespace, name), name, end, head)
 
 
 def check_log(connection: Database) -> list[Finding]:
@@ -65,7 +33,7 @@ def check_log(connection: Database) -> list[Finding]:
         erased: set[int] = set()
         without_payload: defaultdict[int, list[int]] = defaultdict(list)
         first_payload: dict[int, int] = {}
-        for line, fits, stored, salt, body in walk_chain(connection, namespace, name):
+        for line, fits, stored, salt, body in chain_of(connection, namespace, name):
             if not fits or (body is not None and digest_of(salt, body) != line.digest):
                 broken.add(f"{name!r} at {line.seq}")
             last = (line.seq, stored)
@@ -86,7 +54,7 @@ def check_log(connection: Database) -> list[Finding]:
             seqs = without_payload[number]
             newest = first_payload.get(number, seqs[-1])
             missing = {seq for seq in seqs if seq >= newest or seq > dropped}
-            missing -= dropped_by_name(connection, namespace, number) if missing else set()
+            missing -= dropped_one_by_one(connection, namespace, number) if missing else set()
             lost.add(*(f"{name!r} at {seq}" for seq in sorted(missing)))
     lost.add(*(f"none at {slot & NUMBER_MASK}" for (slot,) in connection.execute(CHECKS["payloads_nowhere"])))
     note = f" The content of {emptied} log entries was erased or dropped." if emptied else ""

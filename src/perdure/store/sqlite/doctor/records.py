@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from perdure.errors import StoreDamaged
 from perdure.ids import content_hash
-from perdure.model import INDEXED_STATES, Finding, Record
-from perdure.store.sqlite.apsw_types import Database, Row
-from perdure.store.sqlite.checkpoints import decode_checkpoint
-from perdure.store.sqlite.doctor.findings import CHECKS, REBUILD, RESTORE_BACKUP, Tally, memory_label
-from perdure.store.sqlite.links import links_of
-from perdure.store.sqlite.rows import (
+from perdure.model import Finding
+from perdure.store.checkpoints import decode_checkpoint
+from perdure.store.doctor.findings import REBUILD, RESTORE_BACKUP, Tally
+from perdure.store.doctor.records import ExaminedRow
+from perdure.store.rows import (
     NUMBER_BITS,
     NUMBER_MASK,
     decode_payload,
     decode_sound,
-    entry_columns,
     has_dimensions,
     is_sound_vector,
     range_of,
-    rows_after,
 )
+from perdure.store.sqlite.apsw_types import Database
+from perdure.store.sqlite.checkpoints import EVERYTHING
+from perdure.store.sqlite.doctor.checks import CHECKS, memory_label
+from perdure.store.sqlite.row_scan import rows_after
 from perdure.store.sqlite.statistics import namespace_statistics, serving_generation
-from perdure.text.entry import entry_of, passage_hash, terms_length
-from perdure.text.tokens import MOST_PER_CHARACTER, estimate
+from perdure.text.entry import passage_hash, terms_length
 
 # Reports about data that a repair rebuilds: indexes, the full-text index, links.
 _DERIVED: Final = re.compile(r"fts5|entry_fts|(from|in) index|CHECK constraint failed in link")
@@ -36,57 +34,6 @@ _DERIVED_TABLES: Final = {"entry", "tag", "link", "use", "review", "vector", "pa
 # In `examine_memory`: the hash that a vector is found by, and where the columns of the record end.
 _PASSAGE: Final = 3
 _RECORD: Final = 47
-
-
-@dataclass(frozen=True, slots=True)
-class ExaminedRow:
-    """A row of the memory table beside everything derived from it. `record` is None when the row is damaged."""
-
-    slot: int
-    record: Record | None = None
-    matches_log: bool = False
-    entry: Row = ()
-    tokens: object = None
-    tags: bytes = b""
-    links: bytes = b""
-
-    @property
-    def has_entry(self) -> bool:
-        return self.entry[0] is not None
-
-    @property
-    def entry_is_right(self) -> bool:
-        """True for a memory that is not indexed: another check finds an entry that it should not have."""
-        if self.record is None or self.record.state not in INDEXED_STATES:
-            return True
-        terms, *texts, _ = entry_columns(entry_of(self.record))
-        return self.entry == (terms, *(text.encode() for text in texts)) and self._tokens_are_plausible(self.record)
-
-    @property
-    def tags_are_right(self) -> bool:
-        try:
-            return self.record is None or set(json.loads(self.tags)) == set(self.record.tags)
-        except ValueError:
-            return False
-
-    @property
-    def links_are_right(self) -> bool:
-        if self.record is None:
-            return True
-        named = {f"{kind} {target.hex().upper()}" for kind, target in links_of(self.record)}
-        try:
-            return set(json.loads(self.links)) == named
-        except ValueError:
-            return False
-
-    def rebuilt_entry(self, record: Record) -> Row:
-        """The tokens were counted by whoever wrote the memory; they are estimated only when they cannot be right."""
-        own = self.entry[0] == entry_of(record).terms and self._tokens_are_plausible(record)
-        kept = self.tokens if own and isinstance(self.tokens, int) else estimate(record.text)
-        return entry_columns(entry_of(record, lambda _: kept))
-
-    def _tokens_are_plausible(self, record: Record) -> bool:
-        return isinstance(self.tokens, int) and 0 <= self.tokens <= MOST_PER_CHARACTER * (len(record.text) + 1)
 
 
 def examined_rows(connection: Database, namespace: int, name: str) -> Iterator[ExaminedRow]:
@@ -180,10 +127,10 @@ def count_entries(connection: Database, namespace: int) -> tuple[int, int, int]:
 def check_checkpoints(connection: Database) -> list[Finding]:
     wrong = Tally("checkpoints")
     ends = {name: seq for _, name, seq, *_ in connection.execute(CHECKS["counters"])}
-    names = namespace_names(connection)
+    names = {str(namespace): name for namespace, name in namespace_names(connection).items()}
     for row in connection.execute(CHECKS["examine_checkpoints"]).fetchall():
         try:
-            positions = decode_checkpoint(row, names).positions
+            positions = decode_checkpoint(row, names, EVERYTHING).positions
         except StoreDamaged:
             positions = None
         if positions is None or any(seq > ends[name] for name, seq in positions.items()):

@@ -13,10 +13,15 @@ import apsw
 
 from perdure.errors import StoreDamaged
 from perdure.model import INDEXED_STATES, Finding, Record
+from perdure.store.doctor.findings import RESTORE_BACKUP, Tally
+from perdure.store.erasure import ERASE
+from perdure.store.hash_chain import digest_of
+from perdure.store.links import links_of
+from perdure.store.rows import NUMBER_MASK, decode_payload, encode_row, range_of
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.doctor.findings import CHECKS, RESTORE_BACKUP, Tally, memory_label
+from perdure.store.sqlite.doctor.checks import CHECKS, memory_label
 from perdure.store.sqlite.doctor.meta import repair_meta, valid_meta
-from perdure.store.sqlite.doctor.payloads import proved_from
+from perdure.store.sqlite.doctor.payloads import proved_log
 from perdure.store.sqlite.doctor.records import (
     bad_vectors,
     count_entries,
@@ -32,11 +37,9 @@ from perdure.store.sqlite.doctor.schema import (
     schema_differences,
     unrepairable,
 )
-from perdure.store.sqlite.erasure import ERASE, erase
-from perdure.store.sqlite.hash_chain import digest_of
-from perdure.store.sqlite.links import links_of, put_links
+from perdure.store.sqlite.erasure import erase
+from perdure.store.sqlite.links import put_links
 from perdure.store.sqlite.pool import Pool
-from perdure.store.sqlite.rows import NUMBER_MASK, decode_payload, encode_row, range_of
 from perdure.store.sqlite.sql import SQL
 from perdure.text.entry import passage_hash
 
@@ -112,7 +115,7 @@ def _restore_records(connection: Database) -> Iterator[Finding]:
         damaged = damaged.union(missing_slots(connection, namespace)) - leftovers.keys()
         if not damaged and not leftovers:
             continue
-        proved = proved_from(connection, namespace, name)
+        proved = proved_log(connection, namespace, name)
         for slot, seq in leftovers.items():
             if seq >= proved:
                 erase(connection, namespace, slot & NUMBER_MASK, traceless=True)
@@ -149,7 +152,7 @@ def _put_back(connection: Database, namespace: int, records: dict[int, Record]) 
         refused: set[int] = set()
         for slot, record in records.items():
             try:
-                connection.execute(SQL["put_memory"], encode_row(record, namespace, passage_hash(record)))
+                connection.execute(SQL["put_memory"], (namespace, *encode_row(record, slot, passage_hash(record))))
             except apsw.ConstraintError:
                 refused.add(slot)
         if refused:

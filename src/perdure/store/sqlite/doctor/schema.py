@@ -10,8 +10,9 @@ from typing import Final, NamedTuple, cast
 import apsw
 
 from perdure.model import Finding
+from perdure.store.doctor.findings import REBUILD, RESTORE_BACKUP
 from perdure.store.sqlite.apsw_types import Database, run
-from perdure.store.sqlite.doctor.findings import CHECKS, REBUILD, RESTORE_BACKUP
+from perdure.store.sqlite.doctor.checks import CHECKS
 from perdure.text.patterns import pattern
 
 _SCHEMA: Final = Path(__file__).parents[1] / "schema.sql"

@@ -1,16 +1,12 @@
-"""Shared by all checks: their SQL, their sentences, and a tally of the problems they find."""
+"""Shared by all checks: their sentences, and a tally of the problems they find."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 from perdure.model import Finding
-from perdure.store.queries import load_queries
-from perdure.store.sqlite.rows import NUMBER_BITS, NUMBER_MASK, RESTORE
+from perdure.store.rows import RESTORE
 from perdure.values import field, value_class
-
-CHECKS: Final = load_queries(Path(__file__).with_name("checks.sql"))
 
 REBUILD: Final = "Run `perdure doctor --repair`: it rebuilds this from the memories."
 REMOVE: Final = "Run `perdure doctor --repair`: it removes what is invalid."
@@ -64,7 +60,3 @@ class Tally:
     def listed(self) -> str:
         more = ", …" if self.count > _SHOWN else ""
         return f"{self.count} ({', '.join(self.names)}{more})"
-
-
-def memory_label(names: dict[int, str], slot: int) -> str:
-    return f"{slot & NUMBER_MASK} of {names.get(slot >> NUMBER_BITS, '?')!r}"

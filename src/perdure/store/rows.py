@@ -1,24 +1,26 @@
-"""A record as a row of the memory table and as the payload of a revision, and back."""
+"""A record as a row of the memory table and as the payload of a revision, and back. It is the same in every store."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter, itemgetter
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 from zlib import crc32
-
-import apsw
 
 from perdure.clock import format_time, from_micros, to_micros
 from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import UUID, MemoryId
 from perdure.model import LIST_FIELDS, USE_FIELDS, Json, Record, record_of
-from perdure.store.sqlite.apsw_types import Database, Row, Value
 from perdure.text.entry import Entry
 from perdure.values import field_names
 
+Value: TypeAlias = "str | int | float | bytes | None"
+Row: TypeAlias = tuple[Any, ...]
+
+# A row begins with its slot: the number of the memory in these bits and above them, in a store that numbers its
+# namespaces, the id of the namespace.
 NUMBER_BITS: Final = 32
 NUMBER_MASK: Final = (1 << NUMBER_BITS) - 1
 
@@ -28,8 +30,6 @@ RESTORE: Final = (
 )
 _ID_BYTES: Final = 16
 FLOAT_BYTES: Final = 4
-# What reading a row raises when its bytes are no text any more, or its pages no pages.
-UNREADABLE: Final = (UnicodeDecodeError, apsw.CorruptError)
 
 _TIMES: Final = ("created_at", "updated_at", "valid_at", "invalid_at", "expires_at")
 _FIELDS: Final = tuple(sorted(set(field_names(Record)) - set(USE_FIELDS)))
@@ -114,9 +114,8 @@ def unpack_name(packed: bytes | str) -> str:
     return packed if isinstance(packed, str) else unpack_id(packed)
 
 
-def encode_row(record: Record, namespace: int, passage_hash: bytes) -> Row:
-    """In the order of the statement `put_memory`."""
-    slot = slot_of(namespace, record.number)
+def encode_row(record: Record, slot: int, passage_hash: bytes) -> Row:
+    """In the order of the statement `put_memory`, from the slot on."""
     hashes = (pack_id(record.id), bytes.fromhex(record.content_hash), passage_hash)
     values: list[Any] = list(_covered_values(record))
     for column in _TIME_COLUMNS:
@@ -130,7 +129,7 @@ def encode_row(record: Record, namespace: int, passage_hash: bytes) -> Row:
         values[column] += 0.0
     covered = tuple(values)
     summed = covered[:-_ADDED] if covered[-1] is covered[-2] is None else covered
-    return (namespace, slot, *hashes, _checksum(slot, hashes, summed), *covered)
+    return (slot, *hashes, _checksum(slot, hashes, summed), *covered)
 
 
 class Unwritten(NamedTuple):
@@ -205,27 +204,6 @@ def is_sound(row: Row) -> bool:
         return _checksum(row[0], row[1:_CHECKSUM], row[_CHECKSUM + 1 : end]) == row[_CHECKSUM]
     except TypeError:
         return False
-
-
-def rows_after(
-    connection: Database, slot: int, select: str, select_slot: str, bindings: Mapping[str, Value]
-) -> Iterator[tuple[int, Row | None]]:
-    """The rows that `select` finds after a slot (`:after`), in its order. A row that cannot be read does not hide the
-    others: it is None, and `select_slot` finds where it stands, by reading nothing else of it.
-    """
-    while True:
-        try:
-            for row in connection.execute(select, {**bindings, "after": slot}):
-                slot = row[0]
-                yield slot, row
-        except UNREADABLE:
-            unreadable: int | None = connection.execute(select_slot, {**bindings, "after": slot, "limit": 1}).get
-            if unreadable is None:
-                raise
-            slot = unreadable
-            yield slot, None
-        else:
-            return
 
 
 class Payload(NamedTuple):

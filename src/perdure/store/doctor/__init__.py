@@ -1,0 +1,1 @@
+"""Checks that are the same in every store: pure functions over what it reads."""
