@@ -18,6 +18,8 @@ from perdure import Memory
 from perdure.settings import SETTINGS
 
 if TYPE_CHECKING:
+    from postgres_server import PostgresServer
+    from postgres_stores import EmptyStores
     from providers.cloud import Cloud
     from providers.server import FaultServer
 
@@ -118,3 +120,24 @@ def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
 
     with ExitStack() as servers:
         yield Cloud(tmp_path, monkeypatch, servers)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One real PostgreSQL server for all tests of this process. Where the wheel has no build, these tests are skipped;
+    in CI it has one.
+    """
+    from postgres_server import PostgresServer, binaries
+
+    if binaries() is None:
+        pytest.skip("the wheel of PostgreSQL has no build for this machine")
+    server = PostgresServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="session")
+def postgres_stores(postgres_server: PostgresServer) -> EmptyStores:
+    from postgres_stores import EmptyStores
+
+    return EmptyStores(postgres_server)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, LiteralString, TypeAlias, cast
 
 import psycopg
@@ -45,8 +46,8 @@ class Session:
 
     def __init__(self, connection: psycopg.Connection[Row], *, durable: bool) -> None:
         self._connection = connection
-        self._pipeline = connection.pipeline()
-        self._pipeline.__enter__()
+        self._manager = connection.pipeline()
+        self._pipeline = self._manager.__enter__()
         self.opened_at = time.monotonic()
         self.is_durable = durable
         self.has_served = False
@@ -69,6 +70,9 @@ class Session:
     def close(self) -> None:
         """Without a word to the server: whatever it was doing is rolled back."""
         self._connection.close()
+        # What it still waits for does not come any more, and that is no error here.
+        with suppress(psycopg.Error):
+            self._manager.__exit__(None, None, None)
 
 
 def connect(address: Address) -> Session:

@@ -34,6 +34,7 @@ class RolledBack(StoreBusy):
 
 
 _BY_STATE: Final[dict[str, Callable[[], PerdureError]]] = {
+    "22021": lambda: InvalidInput("A text with a NUL character cannot be stored."),
     "23505": lambda: Conflict("That contradicts what is stored: a key or an id is taken."),
     "25006": lambda: StoreReadOnly("The database takes no changes.", remedy="Connect to the server that writes."),
     "40001": RolledBack,

@@ -173,6 +173,9 @@ class Pool:
         transaction = Transaction(self, opening, writes=writes)
         try:
             yield transaction
+        except UnicodeEncodeError as error:
+            transaction.roll_back()
+            raise translated(error) from error
         except BaseException:
             transaction.roll_back()
             raise

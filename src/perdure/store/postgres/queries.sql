@@ -26,6 +26,10 @@ UPDATE perdure.namespace SET
     vector = greatest(vector, (SELECT max(position) FROM perdure.vector WHERE vector.namespace = %(namespace)s))
 WHERE namespace = %(namespace)s;
 
+-- name: delete_namespace
+-- Made by this transaction, which then wrote nothing into it.
+DELETE FROM perdure.namespace WHERE namespace = %(namespace)s AND seq = 0;
+
 -- name: position
 -- One read tells a recall index whether it is fresh, and whether the same generation serves.
 SELECT seq, vector, repairs, substr(head, 1, 8), (SELECT serving.generation FROM perdure.serving WHERE serving.row = 1)

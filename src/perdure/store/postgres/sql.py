@@ -43,3 +43,7 @@ def queries(schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:
 
 def setup_queries(schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:
     return _queries("setup.sql", schema)
+
+
+def doctor_queries(schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:
+    return _queries("doctor/checks.sql", schema)
