@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from clocks import NOON, HandClock
@@ -137,7 +137,20 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def postgres_stores(postgres_server: PostgresServer) -> EmptyStores:
+def postgres_kinds(postgres_server: PostgresServer) -> Callable[..., EmptyStores]:
+    """Empty stores of a kind: partitioned, used by a role without rights, or without prepared statements."""
     from postgres_stores import EmptyStores
 
-    return EmptyStores(postgres_server)
+    made: dict[str, EmptyStores] = {}
+
+    def stores(**kind: Any) -> EmptyStores:
+        if repr(kind) not in made:
+            made[repr(kind)] = EmptyStores(postgres_server, **kind)
+        return made[repr(kind)]
+
+    return stores
+
+
+@pytest.fixture(scope="session")
+def postgres_stores(postgres_kinds: Callable[..., EmptyStores]) -> EmptyStores:
+    return postgres_kinds()

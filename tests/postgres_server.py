@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, LiteralString, cast
 
 # initdb refuses to run as root.
 _NOBODY: Final = 65534
@@ -43,7 +43,7 @@ class PostgresServer:
             raise RuntimeError("the wheel of PostgreSQL has no build for this machine")
         self._bin = bin_folder
         # The path of a unix socket has at most 107 characters.
-        self.folder = Path(tempfile.mkdtemp(prefix="perdure-pg-", dir="/tmp"))  # noqa: S108
+        self.folder = Path(tempfile.mkdtemp(prefix="perdure-pg-", dir="/tmp"))
         self.folder.chmod(0o755)
         self.data = self.folder / "data"
         self._as: dict[str, Any] = {}
@@ -51,7 +51,7 @@ class PostgresServer:
             self._as = {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
             os.chown(self.folder, _NOBODY, _NOBODY)
         self._settings = (*_SETTINGS, *(() if durable else _QUICK), *settings)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[Any] | None = None
         if copy_of is None:
             self._run("initdb", "-D", str(self.data), "-U", "perdure", "-A", "trust", "-E", "UTF8", "--no-locale", "-N")
         else:
@@ -63,15 +63,23 @@ class PostgresServer:
         parts = "&".join(f"{name}={value}" for name, value in {"host": str(self.folder), **options}.items())
         return f"postgresql://{user}@/{database}?{parts}"
 
+    def make_role(self, role: str) -> None:
+        """One that may connect, and has no rights."""
+        import psycopg
+
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(cast("LiteralString", f'CREATE ROLE "{role}" LOGIN'))
+
     def start(self) -> None:
         options = [part for setting in self._settings for part in ("-c", setting)]
         command = [str(self._bin / "postgres"), "-D", str(self.data), "-k", str(self.folder), *options]
         log = (self.folder / "log").open("ab")
         with log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **self._as)
+            process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **self._as)
+        self._process = process
         deadline = time.monotonic() + _START_SECONDS
         while not self._is_ready():
-            if self._process.poll() is not None or time.monotonic() > deadline:
+            if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"PostgreSQL did not start: {(self.folder / 'log').read_text(encoding='utf-8')}")
             time.sleep(0.02)
 

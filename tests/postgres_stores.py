@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from contextlib import closing
+from typing import TYPE_CHECKING, LiteralString, cast
 
 import psycopg
-from postgres_server import PostgresServer
 
 from perdure.store.postgres.address import Address, parse_address
 from perdure.store.postgres.migrate import NAMESPACE_TABLES, migrate
 from perdure.store.postgres.store import PostgresStore
+
+if TYPE_CHECKING:
+    from postgres_server import PostgresServer
 
 _CONTENT = (*NAMESPACE_TABLES, "generation", "serving", "provider_call", "lease")
 
@@ -26,6 +29,8 @@ class EmptyStores:
         self._count = 0
         self._free: list[str] = []
         self._used: dict[PostgresStore, str] = {}
+        if role is not None:
+            server.make_role(role)
 
     def url(self, schema: str, user: str | None = None) -> str:
         options = {"schema": schema} | ({"prepare": "off"} if self._prepare == "off" else {})
@@ -51,7 +56,7 @@ class EmptyStores:
             connection.execute("BEGIN")
             connection.execute("SET LOCAL perdure.everywhere = 'on'")
             for table in _CONTENT:
-                connection.execute(f'DELETE FROM "{schema}"."{table}"')  # type: ignore[arg-type]
+                connection.execute(cast("LiteralString", f'DELETE FROM "{schema}"."{table}"'))  # noqa: S608
             connection.execute("COMMIT")
 
     def address(self) -> Address:

@@ -84,7 +84,9 @@ def shown_address(address: str) -> str:
 def _is_local(values: dict[str, Any]) -> bool:
     """Whether every host is this machine: a socket, or its own loopback."""
     hosts = f"{values.get('host') or os.environ.get('PGHOST') or ''}".split(",")
-    return not values.get("hostaddr") and all(not host or host.startswith(("/", "@")) or host in _LOOPBACK for host in hosts)
+    return not values.get("hostaddr") and all(
+        not host or host.startswith(("/", "@")) or host in _LOOPBACK for host in hosts
+    )
 
 
 def _conninfo() -> Any:

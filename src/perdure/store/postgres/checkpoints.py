@@ -39,9 +39,7 @@ def put_checkpoint(
         memory_count = sum(documents for *_, documents in logs)
     else:
         folder = checkpoint.spec_folder
-        counts = [
-            (sql["folder_count"], {"namespace": UUID(bytes=key), "folder": folder}) for key, *_ in logs
-        ]
+        counts = [(sql["folder_count"], {"namespace": UUID(bytes=key), "folder": folder}) for key, *_ in logs]
         memory_count = sum(rows[0][0] for rows in transaction.ask_all(counts)) if counts else 0
     stored = replace(checkpoint, positions={name: seq for _, name, seq, _ in logs}, memory_count=memory_count)
     row = (

@@ -78,26 +78,15 @@ class Session:
 def connect(address: Address) -> Session:
     from perdure import __version__
 
-    connection = cast(
-        "psycopg.Connection[Row]",
-        psycopg.connect(
-            address.conninfo,
-            autocommit=True,
-            prepare_threshold=5 if address.prepares else None,
-            client_encoding="UTF8",
-            application_name=f"perdure/{__version__}",
-        ),
+    connection = psycopg.connect(
+        address.conninfo,
+        autocommit=True,
+        prepare_threshold=5 if address.prepares else None,
+        client_encoding="UTF8",
+        application_name=f"perdure/{__version__}",
     )
     try:
-        if connection.info.server_version < _OLDEST_SERVER:
-            raise StoreUnreadable(
-                f"PostgreSQL {connection.info.server_version // 10_000} is too old for Perdure.",
-                remedy="Use PostgreSQL 15 or newer.",
-            )
-        if connection.info.parameter_status("server_encoding") != "UTF8":
-            raise StoreUnreadable(
-                "The database does not keep its texts in UTF-8.", remedy="Make one with: CREATE DATABASE … ENCODING 'UTF8'."
-            )
+        _require_fit(connection)
         rows = connection.execute("SHOW synchronous_commit").fetchall()
         adapters = connection.adapters
         adapters.register_loader("uuid", _BytesOfUuid)
@@ -109,3 +98,17 @@ def connect(address: Address) -> Session:
     except BaseException:
         connection.close()
         raise
+
+
+def _require_fit(connection: psycopg.Connection[Row]) -> None:
+    """StoreUnreadable when the database cannot keep a store."""
+    if connection.info.server_version < _OLDEST_SERVER:
+        raise StoreUnreadable(
+            f"PostgreSQL {connection.info.server_version // 10_000} is too old for Perdure.",
+            remedy="Use PostgreSQL 15 or newer.",
+        )
+    if connection.info.parameter_status("server_encoding") != "UTF8":
+        raise StoreUnreadable(
+            "The database does not keep its texts in UTF-8.",
+            remedy="Make one with: CREATE DATABASE … ENCODING 'UTF8'.",
+        )

@@ -33,6 +33,14 @@ class RolledBack(StoreBusy):
     """Other transactions were in the way, and this one was rolled back."""
 
 
+def no_store() -> StoreMissing:
+    return StoreMissing("This database has no tables of Perdure.", remedy=MIGRATE)
+
+
+def unreachable() -> StoreUnreachable:
+    return StoreUnreachable("The database did not answer, or ended the connection.", remedy=_REACH)
+
+
 _BY_STATE: Final[dict[str, Callable[[], PerdureError]]] = {
     "22021": lambda: InvalidInput("A text with a NUL character cannot be stored."),
     "23505": lambda: Conflict("That contradicts what is stored: a key or an id is taken."),
@@ -42,29 +50,23 @@ _BY_STATE: Final[dict[str, Callable[[], PerdureError]]] = {
     "42501": lambda: StoreReadOnly("The role of the database may not do that.", remedy=_GRANT),
     "53100": lambda: StoreFull("The disk of the database is full, so nothing was written."),
     "53200": lambda: StoreBusy("The database has no memory left for that."),
-    "53300": lambda: StoreBusy("The database takes no more connections.", remedy="Lower store_connections, or use a pooler."),
+    "53300": lambda: StoreBusy(
+        "The database takes no more connections.", remedy="Lower store_connections, or use a pooler."
+    ),
     "54000": lambda: InvalidInput("A value is too large to be stored."),
     "55P03": StoreBusy,
     "57014": lambda: StoreBusy("The database took too long."),
+    "3F000": no_store,
+    "42P01": no_store,
     "XX001": lambda: StoreDamaged("The database found a damaged page."),
     "XX002": lambda: StoreDamaged("The database found a damaged index."),
-    "3F000": lambda: no_store(),
-    "42P01": lambda: no_store(),
 }
 _BY_CLASS: Final[dict[str, Callable[[], PerdureError]]] = {
-    "08": lambda: unreachable(),
+    "08": unreachable,
+    "57": unreachable,
     "28": lambda: StoreUnreachable("The database does not let this role in.", remedy=_REACH),
     "3D": lambda: StoreUnreachable("There is no such database.", remedy=_REACH),
-    "57": lambda: unreachable(),
 }
-
-
-def no_store() -> StoreMissing:
-    return StoreMissing("This database has no tables of Perdure.", remedy=MIGRATE)
-
-
-def unreachable() -> StoreUnreachable:
-    return StoreUnreachable("The database did not answer, or ended the connection.", remedy=_REACH)
 
 
 def translated(error: Exception) -> PerdureError:

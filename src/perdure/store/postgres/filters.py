@@ -54,7 +54,9 @@ def conditions(sql: Mapping[str, str], filter: Filter, now: datetime | None = No
             clauses.append(sql[f"where_{name}"])
             bindings[name] = encode(value)
     for at, (entry, values) in enumerate(filter.where):
-        clauses.append(sql["where_where"].replace("%(entry)s", f"%(entry{at})s").replace("%(values)s", f"%(values{at})s"))
+        clauses.append(
+            sql["where_where"].replace("%(entry)s", f"%(entry{at})s").replace("%(values)s", f"%(values{at})s")
+        )
         bindings |= {f"entry{at}": entry, f"values{at}": list(values)}
     if filter.tier == "constitutional":
         clauses.append(sql["where_constitutional"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final, cast
 
@@ -65,4 +65,3 @@ def _decoded(metadata: str) -> Mapping[str, Any]:
 def _text(value: object) -> str | None:
     """A speaker that is no text is shown as JSON."""
     return value if value is None or isinstance(value, str) else _encode(value)
-

@@ -50,9 +50,7 @@ def generations(pool: Pool, sql: Mapping[str, str]) -> list[GenerationStats]:
 def drop_vectors(pool: Pool, sql: Mapping[str, str], generation: Generation, limit: int) -> int:
     """Namespace by namespace, each in a transaction of its own."""
     key = generation_key(generation)
-    serving, namespaces = pool.ask(
-        EVERYWHERE, (sql["serving"], None), (sql["namespaces_with_vectors"], {"id": key})
-    )
+    serving, namespaces = pool.ask(EVERYWHERE, (sql["serving"], None), (sql["namespaces_with_vectors"], {"id": key}))
     if serving and serving[0][0] == key:
         raise Conflict(f"The vectors of {generation.name} answer, so they are not dropped.")
     dropped = 0

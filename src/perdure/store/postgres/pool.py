@@ -24,7 +24,7 @@ from perdure.store.postgres.errors import OF_THE_DRIVER, OutcomeUnknown, transla
 
 # A connection that is older is closed when it comes back: after a failover, and behind a balancer, others take turns.
 MAX_AGE_SECONDS: Final = 1800.0
-EVERYWHERE: Final[Literal["everywhere"]] = "everywhere"
+EVERYWHERE: Final = "everywhere"
 # The namespace whose rows a transaction may see, or all of them.
 Scope: TypeAlias = "UUID | Literal['everywhere']"
 Question: TypeAlias = tuple[str, Bindings]
@@ -63,11 +63,11 @@ class Transaction:
     def ask_all(self, questions: Sequence[Question], *, prepare: bool | None = None) -> list[list[Row]]:
         """Several questions in one trip to the server."""
         try:
-            return self._answers(questions, prepare)
+            return self._answers(questions, prepare=prepare)
         except OF_THE_DRIVER as error:
             raise self._failed(error) from error
 
-    def _answers(self, questions: Sequence[Question], prepare: bool | None) -> list[list[Row]]:
+    def _answers(self, questions: Sequence[Question], *, prepare: bool | None) -> list[list[Row]]:
         session = self._begun()
         first = not self._asked
         try:

@@ -347,9 +347,9 @@ class PostgresReader:
             }  # fmt: skip
             found: list[EvictionCandidate] = []
             for number, importance, tier, own_state, tokens, used in self._ask("evictable", **bindings):
-                last = used
+                last: int = used
                 if use := self._unwritten.get(number):
-                    last = newest_time(used, newest_time(use.recalled_at, use.accessed_at))
+                    last = max(used, newest_time(use.recalled_at, use.accessed_at) or used)
                 found.append(EvictionCandidate(number, importance, tier, own_state, tokens, from_micros(last)))
             candidates += sorted(found, key=lambda each: (each.last_used, each.number))[:missing]
         return candidates

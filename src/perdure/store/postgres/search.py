@@ -32,7 +32,12 @@ class TermScan:
     """Looks for the words of one query in one namespace, which has given out numbers up to `newest`."""
 
     def __init__(
-        self, transaction: Transaction, sql: Mapping[str, str], bindings: Mapping[str, Any], newest: int, words: Sequence[str]
+        self,
+        transaction: Transaction,
+        sql: Mapping[str, str],
+        bindings: Mapping[str, Any],
+        newest: int,
+        words: Sequence[str],
     ) -> None:
         self._transaction = transaction
         self._sql = sql
@@ -43,7 +48,9 @@ class TermScan:
         self.complete = True
 
     def counts(self, documents: int, words: int) -> WordCounts:
-        return WordCounts(documents, words, _held(self._terms, (terms for _, terms in self._scan(self._sql["scan_terms"], {}))))
+        return WordCounts(
+            documents, words, _held(self._terms, (terms for _, terms in self._scan(self._sql["scan_terms"], {})))
+        )
 
     def best(
         self, filter: Filter, now: datetime, limit: int, totals: tuple[int, int], counts: WordCounts | None

@@ -27,7 +27,9 @@ def in_schema(sql: str, schema: str) -> str:
     """The same statement for the tables of another schema."""
     if schema == DEFAULT_SCHEMA:
         return sql
-    kept = sql.replace(_QUOTED, _KEPT).replace(f"SCHEMA IF NOT EXISTS {DEFAULT_SCHEMA}", f"SCHEMA IF NOT EXISTS {quoted_name(schema)}")
+    kept = sql.replace(_QUOTED, _KEPT).replace(
+        f"SCHEMA IF NOT EXISTS {DEFAULT_SCHEMA}", f"SCHEMA IF NOT EXISTS {quoted_name(schema)}"
+    )
     kept = kept.replace(f"SCHEMA {DEFAULT_SCHEMA} ", f"SCHEMA {quoted_name(schema)} ")
     return kept.replace(_QUALIFIER, f"{quoted_name(schema)}.").replace(_KEPT, _QUOTED)
 

@@ -11,9 +11,7 @@ from perdure.store.postgres.pool import EVERYWHERE, Pool
 from perdure.store.stats import NamespaceStats
 
 
-def namespace_statistics(
-    pool: Pool, sql: Mapping[str, str], generation: int
-) -> tuple[tuple[NamespaceStats, ...], int]:
+def namespace_statistics(pool: Pool, sql: Mapping[str, str], generation: int) -> tuple[tuple[NamespaceStats, ...], int]:
     """Of every namespace, and how many bytes all of it takes. `generation` is whose vectors are missing."""
     names, memories, counts, sizes = pool.ask(
         EVERYWHERE,

@@ -7,7 +7,6 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
 
 from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
@@ -96,7 +95,8 @@ class PostgresStore:
             # Locked in the order of their keys, so that no two transactions wait for each other.
             writers = {name: self._writer(transaction, name) for name in sorted(keys, key=lambda name: keys[name].int)}
             yield [writers[name] for name in namespaces]
-            if not any([writer.finish() for writer in writers.values()]):
+            finished = [writer.finish() for writer in writers.values()]
+            if not any(finished):
                 transaction.roll_back()
         for writer in writers.values():
             self._learn_serving(writer.serving)
@@ -157,7 +157,9 @@ class PostgresStore:
                 wanted = {"namespace": key, "generation": generation_key(generation), "passages": passages}
                 found = dict(transaction.ask(self._sql["vectors_of_passages"], wanted))
         return [
-            index_feed.index_row((number, terms, found.get(columns[-4]) if vectors else found.get(columns[-4]) and b"", *columns))
+            index_feed.index_row(
+                (number, terms, found.get(columns[-4]) if vectors else found.get(columns[-4]) and b"", *columns)
+            )
             for number, terms, *columns in rows
         ]
 
@@ -190,11 +192,14 @@ class PostgresStore:
         return with_unwritten(counts, self._use.unwritten.get(namespace, ALL_WRITTEN), numbers)
 
     def pending(self, generation: Generation, limit: int, start: bytes = b"") -> list[Pending]:
+        """Those of damaged memories are left out, and others take their place."""
+        key = generation_key(generation)
         passages: list[Pending] = []
         with self._pool.reading(EVERYWHERE) as transaction:
             for first, last in ((start, _LAST_HASH), (b"", start)) if start else ((b"", _LAST_HASH),):
-                while (missing := limit - len(passages)) > 0:
-                    bindings = {"generation": generation_key(generation), "first": first, "last": last, "limit": missing}
+                wanted = asked = limit - len(passages)
+                while wanted > 0:
+                    bindings = {"generation": key, "first": first, "last": last, "limit": asked}
                     rows = transaction.ask(self._sql["pending"], bindings)
                     records = self._sound(transaction, [(name, number) for name, _, _, number in rows])
                     found = [
@@ -202,11 +207,10 @@ class PostgresStore:
                         for (name, _, passage_hash, _), record in zip(rows, records, strict=True)
                         if record is not None
                     ]
-                    passages += found
-                    # Those of damaged memories are left out; others take their place only behind them.
-                    if len(found) == len(rows) or len(rows) < missing:
+                    if len(found) >= wanted or len(rows) < asked:
+                        passages += found[:wanted]
                         break
-                    first = max(passage_hash for _, _, passage_hash, _ in rows) + b"\0"
+                    asked += wanted
         return passages
 
     def _sound(self, transaction: Transaction, places: Sequence[tuple[str, int]]) -> list[Record | None]:
@@ -366,7 +370,7 @@ class PostgresStore:
             records = [record for record in found if record is not None]
             if len(records) >= limit or len(rows) < asked:
                 return records[:limit]
-            asked += limit - len(records) + 1
+            asked += limit
 
     def write_times_after(self, moment: datetime) -> list[datetime]:
         rows = self._ask_everywhere("times_after", moment=to_micros(moment))
@@ -427,11 +431,16 @@ class PostgresStore:
     def scrub(self, *, patience: float) -> bool:  # noqa: ARG002
         return False
 
-    def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
+    def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:  # noqa: ARG002
         raise StoreRemote("A store in PostgreSQL has no file that could be copied.", remedy=_FILE_BACKUPS)
 
     def restore_backup(
-        self, path: str, *, keep: bool, erased: str | None = None, progress: Progress | None = None
+        self,
+        path: str,  # noqa: ARG002
+        *,
+        keep: bool,  # noqa: ARG002
+        erased: str | None = None,  # noqa: ARG002
+        progress: Progress | None = None,  # noqa: ARG002
     ) -> BackupRestored:
         raise StoreRemote("A store in PostgreSQL does not become what a file is.", remedy=_FILE_BACKUPS)
 

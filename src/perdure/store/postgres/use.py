@@ -61,9 +61,8 @@ class PostgresUse(UseWriter):
 
 
 def _columns(use: Unwritten) -> dict[str, int | None]:
-    return {
-        "recalls": use.recalls, "recalled_at": use.recalled_at, "accesses": use.accesses, "accessed_at": use.accessed_at,
-    }  # fmt: skip
+    times = {"recalled_at": use.recalled_at, "accessed_at": use.accessed_at}
+    return {"recalls": use.recalls, "accesses": use.accesses, **times}
 
 
 _gate: Final = threading.Lock()

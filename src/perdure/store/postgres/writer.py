@@ -52,7 +52,7 @@ _MERGED_FROM: Final = -7
 
 
 class _Before(NamedTuple):
-    """What a memory's tags, links and words are, before it is written again. `terms` is None while it is not indexed."""
+    """What the tags, links and words of a memory were. `terms` is None while it is not indexed."""
 
     tags: tuple[str, ...]
     links: set[Target]
@@ -301,7 +301,14 @@ class PostgresWriter(PostgresReader):
         passage, terms, tokens = traces[0] if traces else (None, None, 0)
         self._send("delete_payloads", seqs=[line[0] for line in lines])
         point("erase: payloads deleted")
-        for statement in ("delete_memory", "delete_entry", "delete_tags", "delete_links", "delete_use", "delete_review"):
+        for statement in (
+            "delete_memory",
+            "delete_entry",
+            "delete_tags",
+            "delete_links",
+            "delete_use",
+            "delete_review",
+        ):
             self._send(statement, number=number)
         self._send("unpark_memory", number=number)
         point("erase: memory deleted")

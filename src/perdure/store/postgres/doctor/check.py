@@ -10,7 +10,7 @@ from uuid import UUID
 from perdure.embed.port import Generation
 from perdure.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError, StoreUnreachable
 from perdure.model import Finding
-from perdure.store.doctor.findings import RESTORE_BACKUP, Tally
+from perdure.store.doctor.findings import Tally
 from perdure.store.erasure import ERASE, dropped_by_name
 from perdure.store.hash_chain import digest_of, genesis
 from perdure.store.postgres import checkpoints
@@ -172,7 +172,9 @@ def check_server(pool: Pool) -> Iterator[Finding]:
     except StoreUnreachable:
         raise
     except StoreError as error:
-        yield Finding("server", "warning", f"The settings of the server cannot be read: {error.sentence}", _ASK_OPERATOR)
+        yield Finding(
+            "server", "warning", f"The settings of the server cannot be read: {error.sentence}", _ASK_OPERATOR
+        )
         return
     fsync, full_pages, commits, archive, standbys, slots, checksums = rows[0]
     unsafe = [

@@ -70,7 +70,10 @@ class ExaminedNamespace:
         for row in self._portions("examine_memory"):
             number: int = row[0]
             record = decode_sound(row, self.name)
-            if record is None or (content_hash(record.text), passage_hash(record)) != (record.content_hash, row[_PASSAGE]):
+            if record is None or (content_hash(record.text), passage_hash(record)) != (
+                record.content_hash,
+                row[_PASSAGE],
+            ):
                 yield ExaminedRow(number)
                 continue
             terms, tokens, tags, links, newest, body = row[_RECORD:]
@@ -85,7 +88,9 @@ class ExaminedNamespace:
 
     def missing(self) -> list[int]:
         """Memories that the log knows and nobody erased, but that are not there."""
-        return [number for number, _, operation, there, _ in self.ask("newest_lines") if operation != ERASE and not there]
+        return [
+            number for number, _, operation, there, _ in self.ask("newest_lines") if operation != ERASE and not there
+        ]
 
     def erased_leftovers(self) -> dict[int, int]:
         """Memories that were erased but are still there, each with the position of its `erase` log entry."""
@@ -108,6 +113,8 @@ class ExaminedNamespace:
         for position, passage, checksum, data, dimensions in self._portions("examine_vectors"):
             stored = is_sound_vector(checksum, passage, data) and dimensions and has_dimensions(data, dimensions)
             numbers = np.frombuffer(data, "<f4") if stored else None
-            if numbers is None or not (np.isfinite(numbers).all() and numbers.reshape(-1, dimensions).any(axis=1).all()):
+            if numbers is None or not (
+                np.isfinite(numbers).all() and numbers.reshape(-1, dimensions).any(axis=1).all()
+            ):
                 bad.append(position)
         return bad

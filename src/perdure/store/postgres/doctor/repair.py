@@ -10,7 +10,7 @@ from contextlib import suppress
 from uuid import UUID
 
 from perdure.errors import StoreDamaged
-from perdure.model import INDEXED_STATES, Change, Finding, Record
+from perdure.model import INDEXED_STATES, Finding, Record
 from perdure.store.doctor.chain import proved_from
 from perdure.store.doctor.findings import RESTORE_BACKUP, Tally
 from perdure.store.erasure import ERASE
@@ -60,9 +60,7 @@ class _Repair:
             if seq >= proved:
                 self._erase(transaction, examined, number)
             (self.erased if seq >= proved else self.left).add(examined.label(number))
-        logged = {
-            number: record for number in sorted(damaged) if (record := _logged_record(examined, number, proved))
-        }
+        logged = {number: record for number in sorted(damaged) if (record := _logged_record(examined, number, proved))}
         for number in logged:
             examined.send("vacate", number=number)
         for number, record in logged.items():
