@@ -82,7 +82,7 @@ def test_the_users_own_settings_count_more(tmp_path: Path):
 
 def test_a_project_cannot_choose_where_memories_go(tmp_path: Path):
     found = loaded(tmp_path, {"semantic": {"indexPath": "/elsewhere.db"}, "store": "/x.db", "egress": ["evil.example"]})
-    assert found.store == tmp_path / ".local/share/perdure/memory.db"
+    assert found.store.path == tmp_path / ".local/share/perdure/memory.db"
     assert found.egress == ()
 
 

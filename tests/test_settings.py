@@ -19,8 +19,8 @@ def write(directory: Path, content: str) -> dict[str, str]:
 def test_without_anything_set_the_defaults_hold(tmp_path: Path):
     found = settings.load({"HOME": str(tmp_path), "USER": "ada"})
     assert (found.namespace, found.embedder, found.recipe, found.actor) == ("default", "local", "balanced", "ada")
-    assert found.store.name == "memory.db"
-    assert tmp_path in found.store.parents
+    assert found.store.path.name == "memory.db"
+    assert tmp_path in found.store.path.parents
 
 
 @pytest.mark.parametrize("has_name", [True, False])
@@ -51,7 +51,7 @@ def test_every_setting_can_come_from_its_variable(tmp_path: Path):
     environment |= {"PERDURE_PRICES": "{'openai:gpt-5-mini' = {input = 0.25, output = 2}}"}
     environment |= {"PERDURE_WRITER": "model"}
     found = settings.load(environment)
-    assert found.store == Path("/x/y")
+    assert found.store.path == Path("/x/y")
     assert {"moods", "dreams", "preference"} <= found.categories
     assert (found.redact, found.busy_seconds, found.session) == (False, 5.0, "none")
     assert (found.max_items, found.importance_low, found.decay_exempt) == (9, 0.5, ("important",))

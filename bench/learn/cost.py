@@ -25,6 +25,7 @@ from perdure.episodes.surprise import surprise
 from perdure.learn.people import People
 from perdure.learn.rules_engine import facts_told
 from perdure.learn.worth import choose
+from perdure.location import locate
 from perdure.settings import Settings
 from perdure.text.tokens import counter_of
 
@@ -46,7 +47,7 @@ def report(conversations: Sequence[Collection], embedder: Embedder) -> bool:
     embedding = (process_time() - start) * len(texts) / len(texts[::_PART])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        settings = Settings(store=path, cache=Path(folder), actor="bench", embedder="none", learn="rules")
+        settings = Settings(store=locate(path), cache=Path(folder), actor="bench", embedder="none", learn="rules")
         with Memory(path, settings=settings) as memory:
             memory.work()
             import_turns(memory, conversations)
@@ -73,7 +74,7 @@ def report(conversations: Sequence[Collection], embedder: Embedder) -> bool:
 def _whole(conversations: Sequence[Collection], embedder: Embedder) -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        settings = Settings(store=path, cache=Path(folder), actor="bench", learn="auto")
+        settings = Settings(store=locate(path), cache=Path(folder), actor="bench", learn="auto")
         with Memory(path, settings=settings, embedder=embedder) as memory:
             memory.work()
             import_turns(memory, conversations)

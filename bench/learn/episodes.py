@@ -15,6 +15,7 @@ from bench.recall.data import Collection
 from perdure import Memory, Record
 from perdure.embed.port import Embedder
 from perdure.episodes.metadata import BOUNDARY, SURPRISE
+from perdure.location import locate
 from perdure.settings import Settings
 
 # Surprise from which an episode is a prediction error, and from which it is consolidated at once.
@@ -28,7 +29,7 @@ def report(conversations: Sequence[Collection], embedder: Embedder) -> bool:
     turns = [turn for each in conversations for turn in each.memories]
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "memory.db"
-        settings = Settings(store=store, cache=Path(folder), actor="bench", embedder="none", learn="off")
+        settings = Settings(store=locate(store), cache=Path(folder), actor="bench", embedder="none", learn="off")
         with Memory(store, settings=settings) as memory:
             # What is imported for it is imported once.
             memory.work()

@@ -26,6 +26,7 @@ from perdure import Memory, Record
 from perdure.embed.port import Embedder
 from perdure.learn.people import People
 from perdure.learn.rules_engine import facts_told
+from perdure.location import locate
 from perdure.settings import Settings
 
 _DEPTHS: Final = (5, 10, 20)
@@ -60,7 +61,7 @@ def report(conversations: Sequence[Collection], embedder: Embedder) -> bool:
 def _stored(conversations: Sequence[Collection], embedder: Embedder, *, learns: bool) -> Generator[Memory]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        settings = Settings(store=path, cache=Path(folder), actor="bench", learn="rules")
+        settings = Settings(store=locate(path), cache=Path(folder), actor="bench", learn="rules")
         if not learns:
             settings = replace(
                 settings, learn="off", episode_min_messages=_NO_EPISODES, episode_max_messages=_NO_EPISODES

@@ -12,6 +12,7 @@ from bench.recall.data import Collection
 from bench.recall.systems import System, recipes
 from perdure import Memory
 from perdure.embed.port import Embedder
+from perdure.location import locate
 from perdure.settings import Settings
 
 # What users get, and what every set is judged by.
@@ -34,7 +35,7 @@ def stored(collections: Sequence[Collection], embedder: Embedder, *, pooled: boo
     """A store with a namespace for each of them and, if `pooled`, one for all together."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        settings = Settings(store=path, cache=Path(folder), actor="bench", recipes=recipes())
+        settings = Settings(store=locate(path), cache=Path(folder), actor="bench", recipes=recipes())
         with Memory(path, embedder=embedder, settings=settings) as memory:
             for collection in collections:
                 _store(memory.namespace(collection.name), collection.memories)

@@ -21,6 +21,7 @@ from bench.recall.data import ADVERSARIAL, Collection, Question
 from bench.recall.measures import ndcg
 from perdure import Memory
 from perdure.embed.port import Embedder
+from perdure.location import locate
 from perdure.settings import Settings
 
 AFTER: Final = timedelta(minutes=5)
@@ -89,7 +90,7 @@ def measured(collections: Sequence[Collection], embedder: Embedder) -> TimeResul
     content: dict[str, list[Asked]] = {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
-        settings = Settings(store=path, cache=Path(folder), actor="bench")
+        settings = Settings(store=locate(path), cache=Path(folder), actor="bench")
         with Memory(path, embedder=embedder, settings=settings, clock=lambda: now) as memory:
             for collection in collections:
                 now = now_of(collection)

@@ -138,8 +138,8 @@ class NotAFile(InvalidInput):
 
     code = "not_a_file"
     default_remedy = (
-        "Give the path of a file, without `file:`. A store may also be the https:// address of a `perdure serve`, and "
-        "no other. Nothing was made or changed."
+        "Give the path of a file, without `file:`. A store may also be the https:// address of a `perdure serve`, or a "
+        "postgresql:// database. Nothing was made or changed."
     )
 
 

@@ -1,11 +1,16 @@
-"""Files of others, where a pipe or a device would never end; and our own, which nobody else reads."""
+"""Files of others, where a pipe or a device would never end; and our own, where they are, so that nobody else reads
+them.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+import sys
+from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from typing import Final, Literal
@@ -59,3 +64,22 @@ def write_private(path: Path, content: bytes) -> None:
 def open_private(path: Path, mode: Literal["wb", "xb"]) -> BufferedWriter:
     """A file that is open for writing; one that is new, its owner alone may read."""
     return open(path, mode, opener=lambda path, flags: os.open(path, flags, 0o600))
+
+
+def directory(kind: Literal["data", "cache", "config"], environ: Mapping[str, str]) -> Path:
+    """Where this system keeps a user's data, caches and settings."""
+    named = "LOCALAPPDATA" if sys.platform == "win32" else f"XDG_{kind.upper()}_HOME"
+    return _directory(sys.platform, kind, environ.get("HOME") or str(Path.home()), environ.get(named) or "")
+
+
+@lru_cache(maxsize=16)
+def _directory(platform: str, kind: Literal["data", "cache", "config"], user: str, given: str) -> Path:
+    """Every call of a server asks for it, and a path is slow to make."""
+    home = Path(user)
+    if platform == "darwin":
+        below = {"data": "Application Support", "cache": "Caches", "config": "Application Support"}[kind]
+        return home / "Library" / below / "perdure"
+    if platform == "win32":
+        return Path(given or home / "AppData" / "Local") / "perdure" / kind
+    usual = {"data": ".local/share", "cache": ".cache", "config": ".config"}[kind]
+    return (Path(given) if given and Path(given).is_absolute() else home / usual) / "perdure"

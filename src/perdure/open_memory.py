@@ -13,6 +13,7 @@ from perdure.embed.port import Embedder
 from perdure.errors import InvalidInput, NotAllowed
 from perdure.ids import KINDS
 from perdure.lifecycle.write_context import WriteContext
+from perdure.location import is_server
 from perdure.model import Filter, Record
 from perdure.services import Services
 from perdure.settings import Settings
@@ -26,8 +27,8 @@ _SPARE: Final = 20
 
 def is_remote(store: object = None, *, settings: Settings | None = None, **_: object) -> bool:
     """Whether the arguments of a memory, or the settings, name a server."""
-    chosen = settings.server if settings else configuration.given("store")
-    return configuration.is_url(chosen if store is None else store)
+    chosen = settings.store.address if settings else configuration.given("store")
+    return is_server(chosen if store is None else store)
 
 
 class OpenMemory:
@@ -150,7 +151,7 @@ class OpenMemory:
         raise TypeError("A Memory cannot be pickled: open the store again where it is needed.")
 
     def __repr__(self) -> str:
-        return f"<Memory {self._namespace!r} in {str(self._services.settings.store)!r}>"
+        return f"<Memory {self._namespace!r} in {self._services.settings.store.shown!r}>"
 
 
 # Python names the function that does not know an argument: it shall be the class that the caller named.

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
 from perdure import lifecycle
+from perdure.clock import Clock, system_clock
 from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import Embedder, Generation, check_embedder, why_unavailable
 from perdure.errors import EmbedderUnavailable, InvalidInput, SettingsInvalid, StoreError, shown
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import Filter, Finding, Recall
-from perdure.settings import Settings, store_file
+from perdure.settings import Settings
 from perdure.store.capacity import EvictionRule
 from perdure.store.port import Store
 from perdure.text.tokens import TokenCounter, counter_by, counter_of
@@ -78,11 +79,7 @@ class Services:
             self.recipes = own_recipes(settings.recipes)
         self._owns_store = store is None or isinstance(store, str | os.PathLike)
         if store is None or isinstance(store, str | os.PathLike):
-            from perdure.store.sqlite.store import SqliteStore
-
-            store = SqliteStore.open(
-                store_file(settings), create=create, busy_seconds=settings.busy_seconds, clock=context.clock
-            )
+            store = open_store(settings, clock=context.clock, create=create)
         elif not hasattr(store, "read"):
             raise InvalidInput(f"{shown(store)} is not a store.", remedy="Give a path, or nothing for your own memory.")
         self.store: Store = store
@@ -282,12 +279,26 @@ class Services:
         self.embedders = EmbedderChoice(self.store, self._open_target, self._open_earlier)
 
 
+def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool = True) -> Store:
+    """The store that the settings name. One in a database is an entry point by the scheme of its address, a function
+    with these arguments. The store in a file is opened directly: to look for entry points takes longer than to open it.
+    """
+    location = settings.store
+    if location.kind != "database":
+        from perdure.store.sqlite.store import SqliteStore
+
+        return SqliteStore.open(location.path, create=create, busy_seconds=settings.busy_seconds, clock=clock)
+    from perdure.providers.plugins import load_store
+
+    return load_store(location.scheme)(settings, clock=clock, create=create)
+
+
 def remove_unused_store(settings: Settings) -> bool:
     """Remove the store, if nothing was ever stored in it and nobody else has it open. True when it is gone."""
     from perdure.store.sqlite.store import SqliteStore
 
     try:
-        return SqliteStore.open(store_file(settings), create=False).remove_if_unused()
+        return SqliteStore.open(settings.store.path, create=False).remove_if_unused()
     except (StoreError, OSError):
         return False
 

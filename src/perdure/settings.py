@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, TypeGuard
+from typing import Any, Final, Literal
 
-from perdure.errors import InvalidInput, SettingsInvalid, StoreRemote, shown
+from perdure.errors import SettingsInvalid, shown
+from perdure.files import directory
+from perdure.location import StoreLocation, locate
 from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS
 from perdure.text.patterns import pattern
 from perdure.validation import ABOVE_ZERO, number_in, refuse_address
@@ -33,7 +34,6 @@ KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
 LEARN: Final = ("auto", "rules", "agent", "off")
 LEARN_SCOPES: Final = ("subject", "conversation")
 WRITERS: Final = ("person", "model")
-_URL: Final = pattern(r"https?:", re.IGNORECASE)
 _MODEL: Final = pattern(r"local|none|[a-z][a-z0-9_.-]*:\S(.*\S)?")
 _HOST: Final = pattern(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
 _MODEL_REMEDY: Final = {
@@ -59,14 +59,21 @@ class Setting:
     def variable(self) -> str:
         return _PREFIX + self.name.upper()
 
+    def located(self, value: Any, environ: Mapping[str, str]) -> Path | StoreLocation:
+        named = f"{self.name} (or {self.variable})"
+        if self.name == "store":
+            return locate(value, environ, named)
+        refuse_address(value, named)
+        return Path(value).expanduser()
+
 
 SETTINGS: Final = (
     Setting(
         "store",
         "path",
         "the user's data directory",
-        "The file that holds the memories, or the URL of a server, such as `https://memory.example.org`; no other "
-        "address.",
+        "The file that holds the memories; the URL of a server, such as `https://memory.example.org`; or a database, "
+        "such as `postgresql://db.example.org/memory`.",
     ),
     Setting("namespace", "text", "default", "Namespace to use, such as one for each user. Namespaces never mix."),
     Setting(
@@ -254,10 +261,7 @@ class SettingInForce:
 
 @value_class(kw_only=True)
 class Settings:
-    """`server` is the URL of the store, where it is not a file."""
-
-    store: Path
-    server: str | None = None
+    store: StoreLocation
     namespace: str = "default"
     embedder: str = "local"
     embedder_url: str | None = None
@@ -324,19 +328,6 @@ class Settings:
     soft_delete: bool = True
 
 
-def is_url(store: object) -> TypeGuard[str]:
-    """Whether a store is a server's, not a file."""
-    return isinstance(store, str) and _URL.match(store) is not None
-
-
-def refuse_secrets(url: str) -> None:
-    """A password or a token in a server's address would stand in files, on screens and in the list of processes."""
-    for signs, held in (("@", "a user name or a password"), ("?#", "more than a server and a path")):
-        if not set(signs).isdisjoint(url):
-            remedy = "Write https://host, or on this machine http://127.0.0.1:8733; the token stands apart."
-            raise InvalidInput(f"The URL of the store holds {held}.", remedy=remedy)
-
-
 def given(name: str, argument: object = None, environment: Mapping[str, str] | None = None) -> object:
     """What somebody says about one setting: the argument, else the variable, else the file. None: nobody."""
     if argument is not None:
@@ -362,9 +353,10 @@ def check_file(content: bytes, path: Path, environ: Mapping[str, str]) -> Settin
 
 
 def _settings_of(raw: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
-    values = _typed_values(raw)
+    values = _typed_values(raw, environ)
     values["categories"] = frozenset(CATEGORIES) | frozenset(values.get("categories", ()))
-    values.setdefault("store", directory("data", environ) / "memory.db")
+    if "store" not in values:
+        values["store"] = locate(directory("data", environ) / "memory.db")
     values.setdefault("cache", directory("cache", environ))
     if "actor" not in values:
         login = (environ[name] for name in ("USER", "LOGNAME", "USERNAME") if environ.get(name))
@@ -417,9 +409,9 @@ def in_force(
     described: list[SettingInForce] = []
     for setting in SETTINGS:
         value, origin = getattr(settings, setting.name), origins.get(setting.name, "default")
-        if setting.name == "store" and settings.server is not None:
-            value = settings.server
-        if isinstance(value, Path | frozenset):
+        if isinstance(value, StoreLocation):
+            value = value.shown
+        elif isinstance(value, Path | frozenset):
             value = str(value) if isinstance(value, Path) else sorted(settings.categories)
         described.append(SettingInForce(setting.name, value, setting.variable if origin == "variable" else origin))
     return described
@@ -429,13 +421,6 @@ def override(settings: Settings, **arguments: object) -> Settings:
     """These settings, but for the arguments that are given."""
     said = {name: value for name, value in arguments.items() if value is not None}
     return _checked(replace(settings, **_typed_values(said)))
-
-
-def store_file(settings: Settings) -> Path:
-    """The file that holds the memories, for what needs the file itself."""
-    if settings.server is not None:
-        raise StoreRemote(f"The store is {shown(settings.server)}, and this needs a file.")
-    return settings.store
 
 
 def _checked(settings: Settings) -> Settings:
@@ -456,25 +441,6 @@ def _checked(settings: Settings) -> Settings:
             remedy="What is evicted first cannot be protected: lower the one or raise the other.",
         )
     return settings
-
-
-def directory(kind: Literal["data", "cache", "config"], environ: Mapping[str, str]) -> Path:
-    """Where this system keeps a user's data, caches and settings."""
-    named = "LOCALAPPDATA" if sys.platform == "win32" else f"XDG_{kind.upper()}_HOME"
-    return _directory(sys.platform, kind, environ.get("HOME") or str(Path.home()), environ.get(named) or "")
-
-
-@lru_cache(maxsize=16)
-def _directory(platform: str, kind: Literal["data", "cache", "config"], user: str, given: str) -> Path:
-    """Every call of a server asks for it, and a path is slow to make."""
-    home = Path(user)
-    if platform == "darwin":
-        below = {"data": "Application Support", "cache": "Caches", "config": "Application Support"}[kind]
-        return home / "Library" / below / "perdure"
-    if platform == "win32":
-        return Path(given or home / "AppData" / "Local") / "perdure" / kind
-    usual = {"data": ".local/share", "cache": ".cache", "config": ".config"}[kind]
-    return (Path(given) if given and Path(given).is_absolute() else home / usual) / "perdure"
 
 
 def settings_file(environ: Mapping[str, str]) -> Path:
@@ -532,22 +498,16 @@ def _read_toml(content: bytes, path: Path) -> dict[str, object]:
     return values
 
 
-def _typed_values(raw: Mapping[str, object]) -> dict[str, Any]:
-    values = {setting.name: typed(setting, raw[setting.name]) for setting in SETTINGS if setting.name in raw}
-    if "store" in values:
-        values["server"] = raw["store"] if is_url(raw["store"]) else None
-    if values.get("server"):
-        # No path, so that nobody can make a file of it by mistake.
-        values["store"] = Path(os.devnull, "server")
-    return values
+def _typed_values(raw: Mapping[str, object], environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    return {setting.name: typed(setting, raw[setting.name], environ) for setting in SETTINGS if setting.name in raw}
 
 
-def typed(setting: Setting, value: Any) -> Any:
+def typed(setting: Setting, value: Any, environ: Mapping[str, str] = os.environ) -> Any:
     """The value of a setting as its kind says, from TOML, from an argument, or from the text of a variable."""
     kind = setting.kind
     try:
         if kind == "path" and str(value):
-            return _typed_path(setting, value)
+            return setting.located(value, environ)
         if kind == "switch":
             return value if isinstance(value, bool) else _SWITCH[str(value).lower()]
         if kind == "words":
@@ -579,15 +539,6 @@ def typed(setting: Setting, value: Any) -> Any:
     if checked is None:
         raise SettingsInvalid(f"{setting.name} (or {setting.variable}) cannot be {shown(value)}.")
     return checked
-
-
-def _typed_path(setting: Setting, value: Any) -> Path:
-    """A path, or for the store the URL of a server; no other address, and none that may hold a password."""
-    if setting.name == "store" and is_url(value):
-        refuse_secrets(value)
-    else:
-        refuse_address(value, f"{setting.name} (or {setting.variable})")
-    return Path(value).expanduser()
 
 
 # By kind: whether it is a whole number, the least and the most it may be.

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from perdure.errors import shown
+from perdure.files import directory
 from perdure.marks import is_marked, remove_mark, set_mark
 from perdure.project import project_root
-from perdure.settings import directory
 from perdure.values import value_class
 
 # What the files of any project may choose as a model, and what those of one may that a person trusts. A model that is

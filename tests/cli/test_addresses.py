@@ -17,9 +17,12 @@ from perdure.settings import load
 if TYPE_CHECKING:
     from cli.user import User
 
-ADDRESS = "postgresql://ann:s3cret@db/mem"
+ADDRESS = "mysql://ann:s3cret@db/mem"
+# Of a kind that a store may have; nobody answers there.
+DATABASE = "postgresql://ann:s3cret@127.0.0.1:9/mem"
 ADDRESSES = (
-    ADDRESS, "POSTGRES://ann:s3cret@db/mem", " postgresql+psycopg://ann:s3cret@db/mem", "mysql://ann:s3cret@db/mem",
+    ADDRESS, " postgresql+psycopg://ann:s3cret@db/mem", " postgresql://ann:s3cret@db/mem",
+    "postgresql://ann:s3cret?x@db/mem", "postgresql://ann:s3cret#x@db/mem",
     "sqlite:///s3cret.db", "file:///tmp/s3cret.db", "file:s3cret.db", "FILE:/tmp/s3cret.db", "s3://ann:s3cret@bucket/x",
     "jdbc:postgresql://ann:s3cret@db/mem", "ftp://ann:s3cret@host/x", "postgresql:ann:s3cret@db",
     "host=db user=ann password=s3cret", "PWD = s3cret host=db",
@@ -87,8 +90,8 @@ def test_a_path_that_only_looks_a_little_like_an_address_is_a_path(folder: Path,
         with Memory(tmp_path / name, embedder="none") as memory:
             memory.remember("tea")
         assert (tmp_path / name).is_file()
-    assert load({"PERDURE_STORE": "C:/memory.db"}).store == Path("C:/memory.db")
-    assert load({"PERDURE_STORE": r"C:\memory.db"}).store == Path(r"C:\memory.db")
+    assert load({"PERDURE_STORE": "C:/memory.db"}).store.path == Path("C:/memory.db")
+    assert load({"PERDURE_STORE": r"C:\memory.db"}).store.path == Path(r"C:\memory.db")
 
 
 COMMANDS = (
@@ -112,9 +115,26 @@ def test_no_command_takes_an_address_for_the_store_or_shows_it(newcomer: User, w
         for form in ([], ["--json"]):
             answer = newcomer(*words, *options, *form, **environ)
             assert answer.code == 2, answer
-            assert "address that begins with postgresql:" in answer.err
+            assert "address that begins with mysql:" in answer.err
             assert "s3cret" not in answer.out + answer.err
     assert json.loads(newcomer("stats", "--json", PERDURE_STORE=ADDRESS).err)["code"] == "not_a_file"
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_no_command_shows_the_password_of_a_database(newcomer: User, words: list[str], tmp_path: Path):
+    settings = tmp_path / "perdure.toml"
+    settings.write_text(f'store = "{DATABASE}"\n', encoding="utf-8")
+    ways: list[tuple[list[str], dict[str, str]]] = [
+        ([], {"PERDURE_STORE": DATABASE}),
+        (["--store", DATABASE], {}),
+        ([], {"PERDURE_STORE": "", "PERDURE_CONFIG": str(settings)}),
+    ]
+    for options, environ in ways:
+        for form in ([], ["--json"]):
+            answer = newcomer(*words, *options, *form, **environ)
+            assert "s3cret" not in answer.out + answer.err
+            assert answer.code or words[0] in {"config", "session", "token"}, answer
+    assert newcomer.done("config", "get", "store", PERDURE_STORE=DATABASE).out == "postgresql://ann@127.0.0.1:9/mem\n"
 
 
 @pytest.mark.parametrize(
@@ -128,7 +148,7 @@ def test_no_command_takes_an_address_for_the_store_or_shows_it(newcomer: User, w
 )  # fmt: skip
 def test_no_command_takes_an_address_for_a_file_of_another_kind(user: User, words: list[str]):
     answer = user.fails(2, *words)
-    assert "The path is an address that begins with postgresql:" in answer.err
+    assert "The path is an address that begins with mysql:" in answer.err
     assert "s3cret" not in answer.out + answer.err
 
 
@@ -136,7 +156,7 @@ def test_the_settings_file_takes_no_address_and_gives_one_back_that_is_in_it(use
     settings = tmp_path / "perdure.toml"
     settings.write_text("# mine\n", encoding="utf-8")
     own = {"PERDURE_CONFIG": str(settings), "PERDURE_STORE": ""}
-    for value in (ADDRESS, *USERINFO):
+    for value in (ADDRESS, DATABASE, *USERINFO):
         assert "s3cret" not in user.fails(2, "config", "set", "store", value, **own).err
     user.fails(2, "config", "set", "llm_url", "https://s3cret@models.example/v1", **own)
     assert settings.read_text(encoding="utf-8") == "# mine\n"

@@ -1,4 +1,4 @@
-"""Where tokens are kept: a file beside the store, `<store>-tokens`, which its owner alone may read.
+"""Where tokens are kept: a file that belongs to the store, such as `<store>-tokens`, which its owner alone may read.
 
 Each line is a token that was made, with the hash of its secret, or one that was revoked. Lines are only ever appended,
 under a lock. So any number of servers and commands share the file, whatever is new makes it longer, and a server that
@@ -31,12 +31,14 @@ from perdure.errors import (
     InvalidInput,
     NotFound,
     StoreFull,
+    StoreRemote,
     StoreUnreadable,
     StoreUnsafe,
     Unauthenticated,
     shown,
 )
 from perdure.files import private_folder
+from perdure.location import StoreLocation, StrPath, locate
 from perdure.validation import check_choice, check_namespaces, check_single_line
 
 # A token is `perdure_<id>_<secret>`: the id is no secret, and says which line of the file to compare with.
@@ -59,14 +61,12 @@ class _Kept:
 class TokenFile:
     """The tokens of one store. It may be used by any number of threads."""
 
-    def __init__(self, store: str | os.PathLike[str], clock: Clock = system_clock) -> None:
-        self._store = Path(store).absolute()
-        if self._store.name == ":memory:":
-            raise InvalidInput(
-                "A store that lives in memory has no place for tokens.", remedy="Name a file with --store."
-            )
-        self._path = self._store.with_name(f"{self._store.name}-tokens")
-        self._local = self._store.with_name(f"{self._store.name}-local-token")
+    def __init__(self, store: StrPath | StoreLocation, clock: Clock = system_clock) -> None:
+        location = locate(store)
+        if location.kind == "server":
+            raise StoreRemote(f"The store is {location.shown}, which keeps its tokens itself.")
+        self._path = location.beside("tokens")
+        self._local = location.beside("local-token")
         self._clock = clock
         self._lock = threading.Lock()
         self._state: tuple[int, ...] | None = None
@@ -184,7 +184,7 @@ class TokenFile:
 
     @contextmanager
     def _writing(self, path: Path) -> Generator[int]:
-        private_folder(self._store.parent)
+        private_folder(self._path.parent)
         with _opened(path, os.O_RDWR | os.O_CREAT | os.O_APPEND) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield descriptor

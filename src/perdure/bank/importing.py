@@ -20,10 +20,9 @@ from perdure.bank.entries import BankEntry, SkippedEntry, global_bank, local_ban
 from perdure.bank.plain import without_duplicates
 from perdure.bank.sections import name_in_keys
 from perdure.errors import PerdureError
-from perdure.files import private_folder
+from perdure.files import directory, private_folder
 from perdure.ids import content_hash
 from perdure.model import LEARNING_CATEGORIES, STATES, Record
-from perdure.settings import directory
 from perdure.trusted_projects import is_trusted, project_id
 from perdure.validation import MAX_ITEMS, check_fields, check_text
 from perdure.visibility import TOLD_IN, places_of

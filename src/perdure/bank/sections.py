@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from perdure.clock import format_time
 from perdure.errors import NotAllowed, PerdureError, VersionConflict
-from perdure.files import open_private, private_folder
+from perdure.files import directory, open_private, private_folder
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.model import STATES, Record, Remembered
 from perdure.project import project_root
-from perdure.settings import directory
 from perdure.trusted_projects import is_trusted, project_id
 from perdure.visibility import TOLD_IN
 

@@ -23,6 +23,7 @@ from perdure.cli.exit_codes import OK
 from perdure.cli.terminal import dim, err, safe
 from perdure.clock import format_time
 from perdure.errors import shown
+from perdure.location import locate
 
 if TYPE_CHECKING:
     from perdure.cli.render import View
@@ -72,7 +73,7 @@ class Target:
         from perdure.memory import Memory
 
         settings = settings or self._settings()
-        store, new = self.store, settings.store if self.creates and _is_missing(settings) else None
+        store, new = self.store, settings.store if self.creates and settings.store.is_missing else None
         if dry_run and new is not None:
             store, new = ":memory:", None
         chosen: dict[str, Any] = {
@@ -89,13 +90,13 @@ class Target:
                 new = None if remove_unused_store(settings) else new
             raise
         finally:
-            if new is not None and new.exists() and not self.json:
-                err(dim(f"new store: {safe(str(new))}"))
+            if new is not None and not new.is_missing and not self.json:
+                err(dim(f"new store: {safe(new.shown)}"))
 
     @property
     def is_missing(self) -> bool:
         """Whether there is no store yet."""
-        return _is_missing(self._settings())
+        return self._settings().store.is_missing
 
     @property
     def embeds(self) -> bool:
@@ -135,16 +136,16 @@ class Target:
         if WHOLE_STORE.isdisjoint((str(words[0]), " ".join(map(str, words[:2])))):
             for name in self.namespaces:
                 line += ["--namespace", name]
-        return shlex.join([*line, *(["--store", self.store] if self.store else [])])
+        if self.store:
+            # Not with the password that an address may hold.
+            location = locate(self.store)
+            line += ["--store", self.store if location.kind == "file" else location.shown]
+        return shlex.join(line)
 
     @property
     def first_memory(self) -> str:
         """What to do where there is no memory yet."""
         return f"Store one: {self.hint('remember', 'Alice prefers dark mode')}"
-
-
-def _is_missing(settings: Settings) -> bool:
-    return not settings.server and settings.store.name != ":memory:" and not settings.store.exists()
 
 
 def program() -> list[str]:

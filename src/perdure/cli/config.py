@@ -20,11 +20,12 @@ from perdure.cli.terminal import dim, note, safe
 from perdure.errors import InvalidInput, NotFound, SettingsInvalid, shown
 from perdure.files import private_folder
 from perdure.jsonable import to_jsonable
+from perdure.location import locate
 from perdure.project import project_directory
 from perdure.providers.plugins import Group, require_provider
 from perdure.recall.cookbook import own_recipes
 from perdure.recall.recipe import recipe_named
-from perdure.settings import API_KEYS, SETTINGS, Setting, SettingInForce, check_file, in_force, is_url, settings_file
+from perdure.settings import API_KEYS, SETTINGS, Setting, SettingInForce, check_file, in_force, settings_file
 from perdure.text.secrets import redact
 from perdure.text_files import replacing
 
@@ -132,13 +133,15 @@ def _everything(target: Target, path: Path) -> View:
 def _shown(target: Target) -> Sequence[SettingInForce]:
     namespace = target.namespaces[0] if target.namespaces else None
     project = project_directory(os.environ)
-    # A password in a URL does not belong there, and still less on a screen or in a report. A name may be a key.
-    return [
-        replace(setting, value=_USERINFO.sub("//[REDACTED:url_password]@", redact(setting.value).text))
-        if isinstance(setting.value, str)
-        else setting
-        for setting in in_force(os.environ, project=project, store=target.store, namespace=namespace)
-    ]
+    in_use = in_force(os.environ, project=project, store=target.store, namespace=namespace)
+    for place, setting in enumerate(in_use):
+        if isinstance(setting.value, str):
+            value = redact(setting.value).text
+            # A password in a URL does not belong there, and still less on a screen or in a report. A name may be a key;
+            # the store has shown its address without a password already.
+            value = value if setting.name == "store" else _USERINFO.sub("//[REDACTED:url_password]@", value)
+            in_use[place] = replace(setting, value=value)
+    return in_use
 
 
 def _one(target: Target, setting: Setting) -> SettingInForce:
@@ -165,8 +168,12 @@ def _write(path: Path, setting: Setting, value: str | None) -> bool:
         before = ""
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsInvalid(f"{path} cannot be read: {error}.") from error
-    is_open = value is None or (redact(value).text == value and not _USERINFO.search(value))
-    if value is not None and (setting.kind == "text" or is_url(value)) and not is_open:
+    if value is not None and setting.name == "store":
+        holds_secret = locate(value).holds_secret
+    else:
+        is_open = value is None or (redact(value).text == value and not _USERINFO.search(value))
+        holds_secret = setting.kind == "text" and not is_open
+    if holds_secret:
         raise SettingsInvalid(f"This value of {setting.name} holds a secret.", remedy=_KEY_REMEDY)
     if value is not None and setting.name in _PROVIDERS and ":" in value:
         require_provider(_PROVIDERS[setting.name], value.partition(":")[0])

@@ -71,7 +71,5 @@ def store_waiting(target: Target, memory: Memory) -> None:
     """What hooks have kept and nobody stored yet can only be found, and erased, once it is in the store."""
     from perdure.session.spool import Spool
 
-    settings = target.own_settings
-    if not settings.server:
-        with suppress(PerdureError, OSError):
-            Spool(settings.store).drain(memory)
+    with suppress(PerdureError, OSError):
+        Spool(target.own_settings.store).drain(memory)

@@ -44,10 +44,10 @@ def main(
         )
     from perdure.http.listening import listen
     from perdure.memory import Memory
-    from perdure.settings import load, store_file
+    from perdure.settings import load
 
     settings = load(store=target.store, namespace=target.namespaces[0] if target.namespaces else None)
-    tokens = TokenFile(store_file(settings))
+    tokens = TokenFile(settings.store)
     listening = listen(host, port, allow_host)
     if no_auth and not listening.is_loopback:
         raise InvalidInput(
@@ -56,11 +56,15 @@ def main(
         )
     from perdure.http.server import serve
 
-    memory = Memory(settings=settings, surface="http", writer="person")
+    try:
+        memory = Memory(settings=settings, surface="http", writer="person")
+    except BaseException:
+        listening.socket.close()
+        raise
     secret = None if no_auth or tokens.list() else first_token(tokens)
 
     def announce() -> None:
-        shown = {"url": listening.url, "path": str(settings.store), "secret": secret}
+        shown = {"url": listening.url, "path": settings.store.shown, "secret": secret}
         render(View(json=shown, lines=[f"Perdure listens on {listening.url}"]), as_json=target.json)
         sys.stdout.flush()
         if no_auth:

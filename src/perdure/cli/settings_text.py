@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from perdure.errors import SettingsInvalid
-from perdure.settings import Setting, is_url, typed
+from perdure.location import StoreLocation
+from perdure.settings import Setting, typed
 
 
 class _Statement(NamedTuple):
@@ -30,7 +31,9 @@ def toml_value(setting: Setting, text: str) -> str:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict):
         return text.strip()
-    if isinstance(value, Path) and not is_url(text) and not value.is_absolute():
+    if isinstance(value, StoreLocation):
+        value = value.path if value.kind == "file" else text
+    if isinstance(value, Path) and not value.is_absolute():
         # In a file it would name another place in every directory that somebody calls from.
         text = str(Path.cwd() / value)
     return json.dumps(text, ensure_ascii=False)

@@ -26,7 +26,7 @@ def _from_store(names: Callable[[Memory], Iterable[str]]) -> Complete:
             from perdure.settings import load
 
             store, chosen = ctx.params.get("store"), ctx.params.get("namespaces") or (None,)
-            if load(store=store).server:
+            if load(store=store).store.kind != "file":
                 return []
             with Memory(store, namespace=chosen[0], embedder="none", create=False) as memory:
                 return sorted({name for name in names(memory) if name.startswith(incomplete)})

@@ -15,7 +15,6 @@ from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age, stamp, time_option
 from perdure.clock import format_time, system_clock
 from perdure.jsonable import token_document
-from perdure.settings import store_file
 
 
 def _namespaces(token: AccessToken) -> str:
@@ -95,7 +94,7 @@ def create(
     if all_namespaces and target.namespaces:
         raise click.UsageError("Use --namespace or --all-namespaces, not both.")
     settings = target.own_settings
-    token, secret = TokenFile(store_file(settings)).create(
+    token, secret = TokenFile(settings.store).create(
         name,
         scopes=scopes or ("read", "write"),
         namespaces=None if all_namespaces else target.namespaces or (settings.namespace,),
@@ -117,7 +116,7 @@ def list_(target: Target) -> View:
 
     In a pipe each is one line: name, id, scopes, namespaces, writer, time made, state.
     """
-    tokens = TokenFile(store_file(target.own_settings)).list()
+    tokens = TokenFile(target.own_settings.store).list()
     make_one = f"Make one: {target.hint('token', 'create', 'my-agent')}"
     return View(
         json={"access_tokens": [token_document(each) for each in tokens]},
@@ -134,5 +133,5 @@ def list_(target: Target) -> View:
 @click.argument("name")
 def revoke(target: Target, *, name: str) -> View:
     """Revoke a token, by its name or its id. Servers refuse it from then on."""
-    token = TokenFile(store_file(target.own_settings)).revoke(name)
+    token = TokenFile(target.own_settings.store).revoke(name)
     return View(json=token_document(token), lines=[f"Revoked {safe(token.name)} ({token.id}); servers refuse it now"])

@@ -15,9 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from perdure.files import write_private
+from perdure.files import directory, write_private
 from perdure.hosts.json_text import JsonPath, empty_parts
-from perdure.settings import directory
 from perdure.text.jsonc import parse_jsonc
 
 

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from types import FrameType
 from typing import Final
 
@@ -24,6 +23,7 @@ from perdure.http.guard import Guard, RequestRules
 from perdure.http.listening import Listening
 from perdure.http.rate_limit import RateLimit
 from perdure.http.routing import Serving
+from perdure.location import StoreLocation
 from perdure.memory import Memory
 from perdure.session.background import BackgroundWork, WorkTarget
 
@@ -42,11 +42,11 @@ def serve(
     tokens: TokenFile | None,
     *,
     rate: float,
-    work: Path | None,
+    work: StoreLocation | None,
     announce: Callable[[], None],
 ) -> None:
-    """Answer until SIGINT or SIGTERM; then end within two seconds, and close the memory. `work` is the file of the
-    store, on which outstanding work is done in between; None: it is not. `announce` is called once it answers.
+    """Answer until SIGINT or SIGTERM; then end within two seconds, and close the memory. `work` is where the
+    store is, on which outstanding work is done in between; None: it is not. `announce` is called once it answers.
     """
     server: _Server | None = None
     background = BackgroundWork(lambda: WorkTarget(nullcontext(memory), work) if work else None)

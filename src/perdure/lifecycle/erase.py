@@ -14,6 +14,7 @@ from typing import Final, Protocol, TypeAlias, cast
 
 from perdure.buggify import point
 from perdure.errors import Conflict, NotAllowed, StoreError
+from perdure.files import directory
 from perdure.lifecycle.forget import (
     ATTEMPTS,
     ForgetRequest,
@@ -32,7 +33,6 @@ from perdure.lifecycle.write import Plan, apply_plan, is_unchanged, update_tombs
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.lineage import DROPPED
 from perdure.model import Forgotten, MarkdownCopy, Record
-from perdure.settings import directory
 from perdure.store.port import Reader, Store, Writer
 
 SCRUB_PATIENCE: Final = 2.0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from perdure.errors import PerdureError
+    from perdure.location import StoreLocation
     from perdure.memory import Memory
     from perdure.session.background import WorkTarget
     from perdure.session.privacy import Place
@@ -40,8 +41,8 @@ class LazyMemory:
         self.tasks: dict[str, str] = {}
         # Whether the model that makes vectors runs in this process.
         self.embeds_here = False
-        # The file of the store, once it was opened.
-        self.store: Path | None = None
+        # Where the store is, once it was opened.
+        self.store: StoreLocation | None = None
 
     @property
     def options(self) -> dict[str, str | None]:
@@ -78,12 +79,13 @@ class LazyMemory:
             if self._memories:
                 memory = next(iter(self._memories.values())).namespace(namespace)
             else:
+                from perdure.location import locate
                 from perdure.memory import Memory
                 from perdure.session.configuration import session_settings
 
                 settings = session_settings(self.project)
                 self.embeds_here = settings.embedder in {"local", "none"}
-                self.store = Path(self._store or settings.store)
+                self.store = locate(self._store) if self._store else settings.store
                 memory = Memory(
                     self._store, settings=settings, namespace=namespace, session=self._session,
                     surface="mcp", writer="model",
@@ -104,7 +106,8 @@ class LazyMemory:
         from perdure.settings import load, override
 
         settings, used = load(store=self._store), session_settings(self.project, store=self._store)
-        if self._failure is not None or not settings.background or settings.server or not self.place().recording:
+        has_worker = settings.store.kind == "server"
+        if self._failure is not None or not settings.background or has_worker or not self.place().recording:
             return None
         if settings == used:
             own = self.open()

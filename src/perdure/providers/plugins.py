@@ -1,11 +1,12 @@
-"""Providers by name. Each is an entry point, of this package or of any other that is installed."""
+"""Providers and stores by name. Each is an entry point, of this package or of any other that is installed."""
 
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, Literal, TypeAlias
 
-from perdure.errors import ProviderUnavailable, SettingsInvalid
+from perdure.errors import ProviderUnavailable, SettingsInvalid, StoreUnreadable
+from perdure.location import EXTRAS, STORES
 
 Group: TypeAlias = Literal["perdure.embedders", "perdure.llms"]
 _KIND: Final[dict[Group, str]] = {"perdure.embedders": "embedder", "perdure.llms": "language model"}
@@ -17,9 +18,13 @@ def provider_names(group: Group) -> list[str]:
     return sorted({point.name for point in entry_points(group=group)})
 
 
+def packages_with(group: str, name: str) -> dict[str, EntryPoint]:
+    return {point.dist.name if point.dist else "": point for point in entry_points(group=group, name=name)}
+
+
 def require_provider(group: Group, name: str) -> EntryPoint:
     """The provider's entry point. Nothing of the provider is imported."""
-    packages = {point.dist.name if point.dist else "": point for point in entry_points(group=group, name=name)}
+    packages = packages_with(group, name)
     if not packages:
         known, setting = ", ".join(provider_names(group)) or "none", _SETTING[group]
         builtin = "`local`, `none`" if setting == "embedder" else "`none`"
@@ -28,7 +33,11 @@ def require_provider(group: Group, name: str) -> EntryPoint:
             remedy=f"Set `{setting}` to {builtin} or a provider and its model, such as `ollama:{_SUCH_AS[group]}`; or "
             f"take it out: `perdure config unset {setting}`. Providers installed: {known}.",
         )
-    # Ours first: no other package takes the name of a provider that is built in, and with it the provider's key.
+    return ours_first(packages)
+
+
+def ours_first(packages: dict[str, EntryPoint]) -> EntryPoint:
+    """No other package takes the name of something that is built in, and with it the key of a provider."""
     return packages[min(packages, key=lambda package: (package != "perdure", package))]
 
 
@@ -43,3 +52,16 @@ def load(group: Group, name: str) -> Any:
             f"The {_KIND[group]} {name!r} of {package} cannot be loaded: {type(error).__name__}: {error}.",
             remedy=f"Reinstall {package}, or choose another {_KIND[group]}.",
         ) from error
+
+
+def load_store(scheme: str) -> Any:
+    """What opens stores whose addresses begin with this scheme: `perdure.services.open_store` says how it is called."""
+    packages = packages_with(STORES, scheme)
+    extra = EXTRAS.get(scheme)
+    remedy = f"pip install 'perdure[{extra}]'" if extra else f"Install the package for {scheme}:// stores again."
+    if not packages:
+        raise StoreUnreadable(f"No package is installed that opens {scheme}:// stores.", remedy=remedy)
+    try:
+        return ours_first(packages).load()
+    except ImportError as error:
+        raise StoreUnreadable(f"What opens {scheme}:// stores cannot be loaded: {error}.", remedy=remedy) from error

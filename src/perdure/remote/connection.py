@@ -31,13 +31,13 @@ from perdure.errors import (
     StoreUnsafe,
     shown,
 )
+from perdure.location import refuse_secrets
 from perdure.model import Forgotten
 from perdure.providers.address import Endpoint, parse_url
 from perdure.providers.answer import Answer, one_line, retry_after
 from perdure.providers.connections import Connections, ExchangeFailed, explained, headers_of
 from perdure.remote.decoding import Undecodable, decode
 from perdure.results import ProposedCorrection
-from perdure.settings import refuse_secrets
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 

@@ -12,6 +12,7 @@ from perdure.auth.token_file import TokenFile
 from perdure.clock import Clock, system_clock
 from perdure.embed.port import Embedder
 from perdure.errors import InvalidInput, StoreRemote, UnknownChoice, shown
+from perdure.files import directory
 from perdure.ids import is_id, new_id
 from perdure.memory import Memory
 from perdure.remote.connection import SECONDS, ServerConnection, checked_endpoint
@@ -58,7 +59,7 @@ class OpenRemote(Memory):
         seconds = SECONDS if timeout is None else number_in(timeout, 0.001, _MOST_SECONDS)
         if seconds is None:
             raise InvalidInput(f"timeout must be a number of seconds, not {shown(timeout)}.")
-        chosen = settings.server if settings else configuration.given("store")
+        chosen = settings.store.address if settings else configuration.given("store")
         url = str(chosen if store is None else store)
         if settings is not None:
             # "default" is what nobody chose: the token may be good for another one.
@@ -133,4 +134,4 @@ def _local_token(url: str) -> str | None:
     """
     if not checked_endpoint(url).is_loopback:
         return None
-    return TokenFile(configuration.directory("data", os.environ) / "memory.db").local_token()
+    return TokenFile(directory("data", os.environ) / "memory.db").local_token()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from perdure.errors import PerdureError
+from perdure.location import StoreLocation
 from perdure.maintenance_results import MaintenanceResult
 from perdure.memory import Memory
 from perdure.session.spool import Spool
@@ -32,10 +33,10 @@ _PAUSE: Final = 0.05
 
 
 class WorkTarget(NamedTuple):
-    """The memory to work with, which is closed afterwards if it was opened for that, and the file of its store."""
+    """The memory to work with, which is closed afterwards if it was opened for that, and where its store is."""
 
     memory: AbstractContextManager[Memory]
-    store: Path
+    store: StoreLocation
 
 
 class _ServerEnds(BaseException):
@@ -85,7 +86,7 @@ class BackgroundWork:
         place = self._open_target()
         if place is None:
             return
-        with work_lock(place.store.absolute().parent) as is_alone:
+        with work_lock(place.store.beside("work").parent) as is_alone:
             if not is_alone:
                 return
             with place.memory as memory:

@@ -13,6 +13,6 @@ CONTINUED: Final = "continued"
 
 def session_folder(environ: Mapping[str, str] | None = None) -> Path:
     """Where what is known about sessions is kept: `sessions` in the user's data directory."""
-    from perdure.settings import directory
+    from perdure.files import directory
 
     return directory("data", os.environ if environ is None else environ) / "sessions"

@@ -1,4 +1,4 @@
-"""What was said and is not in the store yet: one small file for each message, in a folder beside the store.
+"""What was said and is not in the store yet: one small file for each message, in a folder that belongs to the store.
 
 A hook has no time to wait for a store that is busy, locked or broken. So every message is put here first, and whoever
 has time drains the folder into the store: another hook, the MCP server when it starts, `perdure work`. A message is on
@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from perdure.buggify import point
 from perdure.errors import InvalidInput
 from perdure.files import private_folder
+from perdure.location import StoreLocation, StrPath, locate
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
     from perdure.model import Finding
 
 # The second is for when something else has the name of the first.
-_SUFFIXES: Final = ("-spool", "-spool-2")
+_NAMES: Final = ("spool", "spool-2")
 _READY: Final = ".json"
 _REJECTED: Final = ".rejected"
 _AT_ONCE: Final = 64
@@ -60,15 +61,17 @@ class SpooledMessage(NamedTuple):
 
 
 class Spool:
-    """The folder may be missing: it is made with the first message."""
+    """The folder may be missing: it is made with the first message. A store in memory has none, and keeps nothing."""
 
-    def __init__(self, store: Path) -> None:
-        self.folders = tuple(store.absolute().with_name(store.name + suffix) for suffix in _SUFFIXES)
+    def __init__(self, store: StrPath | StoreLocation) -> None:
+        location = locate(store)
+        self.folders = () if location.kind == "memory" else tuple(map(location.beside, _NAMES))
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> Path | None:
         """Where messages are put: the first folder that is ours, or can be made."""
-        return next((folder for folder in self.folders if is_missing(folder) or is_ours(folder)), self.folders[0])
+        usable = (folder for folder in self.folders if is_missing(folder) or is_ours(folder))
+        return next(usable, self.folders[0] if self.folders else None)
 
     def put(self, message: SpooledMessage) -> bool:
         """The message is on disk when this returns. False: it waits here already, or too many do."""
@@ -77,6 +80,8 @@ class Spool:
         if len(waiting) >= _MOST_WAITING or any(mark in path.name for path in waiting):
             return False
         folder = self.folder
+        if folder is None:
+            return False
         private_folder(folder)
         if not is_ours(folder):
             return False
@@ -181,7 +186,8 @@ class Spool:
 
         blocked = [folder for folder in self.folders if not is_missing(folder) and not is_ours(folder)]
         if blocked:
-            kept = f"turns wait in {self.folder.name}" if len(blocked) < len(self.folders) else "no turn can be kept"
+            free = self.folder if len(blocked) < len(self.folders) else None
+            kept = f"turns wait in {free.name}" if free else "no turn can be kept"
             remedy = "Move it away: hooks keep what is said there until it is stored."
             level = "warning" if len(blocked) < len(self.folders) else "problem"
             yield Finding("spool", level, f"{blocked[0]} is not a folder of yours, so {kept}.", remedy)

@@ -27,6 +27,7 @@ from perdure.session.signals import collect_signals
 from perdure.values import field, replace, value_class
 
 if TYPE_CHECKING:
+    from perdure.location import StoreLocation
     from perdure.memory import Memory
     from perdure.model import Hit, Record
     from perdure.recall.learnings import AskedVectors
@@ -222,7 +223,7 @@ class SessionStart:
 
         return MadeBlock(block, finish)
 
-    def take_in(self, memory: Memory, place: Place, store: Path) -> None:
+    def take_in(self, memory: Memory, place: Place, store: StoreLocation) -> None:
         """On a first run, what other tools left: the knowledge bank, earlier databases, memory files. What takes longer
         than a part of the time goes on beside, or waits for the next session. Where all that is as it was when nothing
         was left to do, nobody looks again.
@@ -243,7 +244,7 @@ class SessionStart:
             with suppress(OSError):
                 write_private(seen, sources.encode("utf-8", "surrogatepass"))
 
-    def state_of_sources(self, store: Path) -> str:
+    def state_of_sources(self, store: StoreLocation) -> str:
         """What there is to take in, and where to: files that changed or were replaced have another state. Memory files
         lie too deep for that; a project that has them is always looked at.
         """
@@ -255,7 +256,7 @@ class SessionStart:
             with suppress(OSError):
                 states.append((str(path), path.stat().st_mtime_ns))
         with suppress(OSError):
-            states.append((str(store), store.stat().st_ino))
+            states.append((store.shown, store.path.stat().st_ino if store.kind == "file" else 0))
         return repr(states)
 
     def same_as_before(self, state: str) -> SessionBlock | None:

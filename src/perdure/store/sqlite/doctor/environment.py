@@ -10,8 +10,8 @@ from typing import Final
 
 import apsw
 
+from perdure.files import directory
 from perdure.model import Finding
-from perdure.settings import directory
 from perdure.store.sqlite.connection import WAL_LIMIT
 from perdure.store.sqlite.file import StoreFile, size_of
 from perdure.store.sqlite.filesystem import is_local
