@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, LiteralString, cast
 
 import psycopg
 
+from perdure.location import locate
 from perdure.store.postgres.address import Address, parse_address
 from perdure.store.postgres.migrate import NAMESPACE_TABLES, migrate
 from perdure.store.postgres.store import PostgresStore
@@ -48,7 +49,7 @@ class EmptyStores:
             return schema
         self._count += 1
         schema = f"{self._prefix}{self._count}"
-        migrate(parse_address(self.url(schema, "perdure")), partitions=self._partitions, role=self._role)
+        migrate(self._address(schema, "perdure"), partitions=self._partitions, role=self._role)
         return schema
 
     def _empty(self, schema: str) -> None:
@@ -59,11 +60,15 @@ class EmptyStores:
                 connection.execute(cast("LiteralString", f'DELETE FROM "{schema}"."{table}"'))  # noqa: S608
             connection.execute("COMMIT")
 
+    def _address(self, schema: str, user: str | None = None) -> Address:
+        location = locate(self.url(schema, user))
+        return parse_address(location.address, location.shown)
+
     def address(self) -> Address:
-        return parse_address(self.url(self.new_schema()))
+        return self._address(self.new_schema())
 
     def open(self) -> PostgresStore:
         schema = self.new_schema()
-        store = PostgresStore.open(parse_address(self.url(schema)))
+        store = PostgresStore.open(self._address(schema))
         self._used[store] = schema
         return store

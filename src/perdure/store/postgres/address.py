@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
-from perdure.errors import InvalidInput, StoreUnreadable
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from perdure.errors import InvalidInput
 from perdure.store.postgres.sql import DEFAULT_SCHEMA
 from perdure.values import value_class
 
-SCHEMES: Final = ("postgresql://", "postgres://")
 # Ours, and taken out before libpq sees the address.
 _OWN_OPTIONS: Final = ("schema", "prepare")
-_SECRET_OPTIONS: Final = ("password", "sslpassword", "passfile", "oauth_client_secret")
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _DEFAULTS: Final = {"connect_timeout": "10", "tcp_user_timeout": "10000", "target_session_attrs": "read-write"}
-_INSTALL: Final = "Install it: pip install 'perdure[postgres]'."
 _FORM: Final = "Write it as postgresql://user@host/database, with the password in PGPASSFILE or PGPASSWORD."
 
 
@@ -33,18 +32,8 @@ class Address:
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"
 
-    @property
-    def verifies(self) -> bool:
-        """Whether the connection proves who the server is; a socket of this machine needs no proof."""
-        return "verify-" in self.conninfo or "sslmode" not in self.conninfo
 
-
-def is_postgres(address: str) -> bool:
-    return address.startswith(SCHEMES)
-
-
-def parse_address(address: str) -> Address:
-    conninfo_module = _conninfo()
+def parse_address(address: str, shown: str) -> Address:
     body, _, query = address.partition("?")
     options = parse_qsl(query, keep_blank_values=True)
     own = {name: value for name, value in options if name in _OWN_OPTIONS}
@@ -56,7 +45,7 @@ def parse_address(address: str) -> Address:
     if "\0" in schema or len(schema.encode("utf-8", "replace")) > 63:  # noqa: PLR2004  (PostgreSQL's own limit)
         raise InvalidInput("The schema of a database's address is a name of at most 63 bytes.", remedy=_FORM)
     try:
-        values: dict[str, Any] = conninfo_module.conninfo_to_dict(f"{body}?{left}" if left else body)
+        values: dict[str, Any] = conninfo_to_dict(f"{body}?{left}" if left else body)
     except Exception:  # noqa: BLE001  (whatever it says may quote the password)
         raise InvalidInput("The address of the database cannot be read.", remedy=_FORM) from None
     for name, value in _DEFAULTS.items():
@@ -66,19 +55,7 @@ def parse_address(address: str) -> Address:
         own_root = Path("~/.postgresql/root.crt").expanduser()
         if "sslrootcert" not in values and not os.environ.get("PGSSLROOTCERT") and not own_root.exists():
             values["sslrootcert"] = "system"
-    return Address(conninfo_module.make_conninfo(**values), schema, prepare == "on", shown_address(address))
-
-
-def shown_address(address: str) -> str:
-    """Without the password, wherever it stands in the address."""
-    body, _, query = address.partition("?")
-    scheme, _, rest = body.partition("://")
-    authority, slash, path = rest.partition("/")
-    user_info, at, hosts = authority.rpartition("@")
-    user = user_info.partition(":")[0]
-    options = [(name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name not in _SECRET_OPTIONS]
-    shown = f"{scheme}://{user}{at}{hosts}{slash}{path}"
-    return f"{shown}?{unquote(urlencode(options, quote_via=quote))}" if options else shown
+    return Address(make_conninfo(**values), schema, prepare == "on", shown)
 
 
 def _is_local(values: dict[str, Any]) -> bool:
@@ -87,11 +64,3 @@ def _is_local(values: dict[str, Any]) -> bool:
     return not values.get("hostaddr") and all(
         not host or host.startswith(("/", "@")) or host in _LOOPBACK for host in hosts
     )
-
-
-def _conninfo() -> Any:
-    try:
-        from psycopg import conninfo
-    except ImportError as error:
-        raise StoreUnreadable("A store in PostgreSQL needs the driver psycopg.", remedy=_INSTALL) from error
-    return conninfo

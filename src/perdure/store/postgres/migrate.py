@@ -14,10 +14,10 @@ from typing import Any, Final, LiteralString, cast
 import psycopg
 
 from perdure.errors import InvalidInput, StoreBusy, StoreNewer, StoreUnreadable
+from perdure.maintenance_results import Migrated
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.errors import MIGRATE, OF_THE_DRIVER, no_store, translated
 from perdure.store.postgres.sql import in_schema, quoted_name, setup_queries
-from perdure.values import value_class
 
 _FOLDER: Final = Path(__file__).with_name("migrations")
 _BY_NAMESPACE: Final = "/* by namespace */"
@@ -36,14 +36,7 @@ NAMESPACE_TABLES: Final = (
 # What makes tables quicker, on engines that know it. It may fail.
 _STORAGE: Final = ("row_of_namespace", "rows_of_use", "vectors_in_the_row", "vectors_uncompressed")
 MOST_PARTITIONS: Final = 1024
-
-
-@value_class
-class Migrated:
-    """From which number of migrations to which; 0 is a database without a store."""
-
-    before: int
-    after: int
+_META: Final = ("schema", "oldest_program")
 
 
 def newest_schema() -> int:
@@ -92,6 +85,13 @@ def storage_plan(schema: str, partitions: int) -> Iterator[str]:
             yield setup[name].format(**{table: f"{table}{tail}" for table in ("namespace", "use", "vector")})
 
 
+def every_statement(schema: str, *, partitions: int = 0, role: str | None = None) -> list[str]:
+    """For an empty database, each with its semicolon."""
+    made = [*plan(schema, partitions=partitions, role=role), *storage_plan(schema, partitions)]
+    numbers = (f"INSERT INTO perdure.meta (name, value) VALUES ('{name}', {newest_schema()})" for name in _META)
+    return [f"{statement};" for statement in (*made, *(in_schema(number, schema) for number in numbers))]
+
+
 def migrate(address: Address, *, partitions: int = 0, role: str | None = None) -> Migrated:
     """Make or renew the tables. One at a time: whoever else migrates meanwhile is told so."""
     try:
@@ -114,7 +114,7 @@ def _migrate(
         # The schema and the table `meta`, in which the lock of this migration stands.
         for statement in (next(statements), next(statements)):
             _run(connection, statement)
-        for name in ("schema", "oldest_program"):
+        for name in _META:
             connection.execute(cast("LiteralString", setup["first_meta"]), {"name": name})
     with guard.transaction():
         try:
@@ -129,7 +129,7 @@ def _migrate(
         for statement in storage_plan(schema, partitions) if before == 0 else ():
             _run(connection, statement, may_fail=True)
         # Written by the connection that holds the lock: together with the lock it is gone or there.
-        for name in ("schema", "oldest_program"):
+        for name in _META:
             guard.execute(cast("LiteralString", setup["set_meta"]), {"name": name, "value": newest_schema()})
     return Migrated(before, newest_schema())
 

@@ -15,7 +15,7 @@ from perdure.errors import PerdureError, StoreRemote
 from perdure.model import BY_MODEL, Checkpoint, Finding, Record
 from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
 from perdure.store.postgres import checkpoints, index_feed
-from perdure.store.postgres.address import Address
+from perdure.store.postgres.address import Address, parse_address
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.migrate import check_schema, newest_schema
 from perdure.store.postgres.models import require_generation
@@ -32,12 +32,26 @@ if TYPE_CHECKING:
     from perdure.llm.port import Parked
     from perdure.maintenance_results import Backup, BackupRestored
     from perdure.providers.call import ProviderCall
+    from perdure.settings import Settings
     from perdure.store.stats import GenerationStats, StoreStats
 
 DEFAULT_CONNECTIONS: Final = 16
+# One for a transaction, and one for what may not be part of it.
+LEAST_CONNECTIONS: Final = 2
 _LAST_HASH: Final = b"\xff" * 33
 _LONG_AGO: Final = -(1 << 62)
 _FILE_BACKUPS: Final = "Use pg_dump, or the backups of the database itself: docs/postgres.md says how."
+
+
+def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool = True) -> PostgresStore:  # noqa: ARG001
+    """The entry point of `postgresql://` stores. Tables are made by `perdure migrate` alone, so `create` means nothing."""
+    address = parse_address(settings.store.address, settings.store.shown)
+    return PostgresStore.open(
+        address,
+        busy_seconds=settings.busy_seconds,
+        clock=clock,
+        connections=max(LEAST_CONNECTIONS, settings.store_connections),
+    )
 
 
 class PostgresStore:
