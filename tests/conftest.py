@@ -15,15 +15,24 @@ from clocks import NOON, HandClock
 from hypothesis import HealthCheck, settings
 
 from perdure import Memory
+from perdure.clock import Clock, system_clock
 from perdure.settings import SETTINGS
 
 if TYPE_CHECKING:
+    from perdure.settings import Settings
+    from perdure.store.port import Store
     from postgres_server import PostgresServer
     from postgres_stores import EmptyStores
     from providers.cloud import Cloud
     from providers.server import FaultServer
 
 REPOSITORY = Path(__file__).parent.parent
+ON_POSTGRES_TOO = set(
+    """
+    test_memory test_conversations test_identity test_time_travel test_checkpoints test_capacity test_tombstones
+    test_undo test_expiry test_filters
+    """.split()
+)
 # What a person may have set for themselves; what tests read, such as PERDURE_KILLS, stays.
 PERSONAL = {row.variable for row in SETTINGS} | set(
     """
@@ -120,6 +129,33 @@ def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
 
     with ExitStack() as servers:
         yield Cloud(tmp_path, monkeypatch, servers)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Some files about what memories do are run on both kinds of store."""
+    if metafunc.module.__name__.rpartition(".")[2] in ON_POSTGRES_TOO:
+        metafunc.parametrize("kind_of_store", ["sqlite", "postgres"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def kind_of_store(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where `Memory(":memory:")` keeps what it is told: in this process, or in an empty schema of a real database."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        yield
+        return
+    from perdure import services
+
+    stores: EmptyStores = request.getfixturevalue("postgres_stores")
+    in_file = services.open_store
+
+    def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool = True) -> Store:
+        if settings.store.kind != "memory":
+            return in_file(settings, clock=clock, create=create)
+        return stores.open(clock=clock, busy_seconds=settings.busy_seconds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "open_store", open_store)
+        yield
 
 
 @pytest.fixture(scope="session")

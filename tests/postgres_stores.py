@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, LiteralString, cast
+from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 import psycopg
 
@@ -42,6 +42,8 @@ class EmptyStores:
         for store, schema in list(self._used.items()):
             if store._pool._closed:
                 del self._used[store]
+                # Stores of one address share what they counted, and the next one here is another store.
+                store._use.clear()
                 self._free.append(schema)
         if self._free:
             schema = self._free.pop()
@@ -64,11 +66,14 @@ class EmptyStores:
         location = locate(self.url(schema, user))
         return parse_address(location.address, location.shown)
 
+    def conninfo(self, schema: str, user: str | None = None) -> str:
+        return self._address(schema, user).conninfo
+
     def address(self) -> Address:
         return self._address(self.new_schema())
 
-    def open(self) -> PostgresStore:
+    def open(self, **options: Any) -> PostgresStore:
         schema = self.new_schema()
-        store = PostgresStore.open(self._address(schema))
+        store = PostgresStore.open(self._address(schema), **options)
         self._used[store] = schema
         return store
