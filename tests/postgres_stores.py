@@ -72,6 +72,10 @@ class EmptyStores:
     def address(self) -> Address:
         return self._address(self.new_schema())
 
+    def new_url(self) -> str:
+        """Of an empty store that nobody else gets."""
+        return self.url(self.new_schema())
+
     def open(self, **options: Any) -> PostgresStore:
         schema = self.new_schema()
         store = PostgresStore.open(self._address(schema), **options)

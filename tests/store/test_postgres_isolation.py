@@ -58,9 +58,7 @@ def app(postgres_kinds: Callable[..., EmptyStores]) -> Generator[Connection]:
     store.note_use([Use("ours", 1, 1, NOON, 1, NOON)])
     store.note_reviews([Review("ours", 1, 1, NOON, NOON)])
     assert store.flush_use(patience=5)
-    store.park(
-        "ours", purpose="keywords", memory=1, model="m", error="e", output="o", attempts=1, at=NOON
-    )
+    store.park("ours", purpose="keywords", memory=1, model="m", error="e", output="o", attempts=1, at=NOON)
     store.put_checkpoint(Checkpoint("before", "ours", {}, 0, NOON, "alice"))
     schema = store._address.schema
     with psycopg.connect(stores.conninfo(schema, "perdure"), autocommit=True) as owner:
@@ -72,7 +70,9 @@ def app(postgres_kinds: Callable[..., EmptyStores]) -> Generator[Connection]:
     store.close()
 
 
-def rows(app: Connection, scope: UUID | None, sql: str, bindings: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
+def rows(
+    app: Connection, scope: UUID | None, sql: str, bindings: dict[str, Any] | None = None
+) -> list[tuple[Any, ...]]:
     """What the statement answers, or how many rows it changed; everything is taken back."""
     with app.transaction(force_rollback=True):
         if scope is not None:

@@ -17,20 +17,13 @@ from perdure.errors import (
     StoreFull,
     StoreMissing,
     StoreReadOnly,
+    StoreRolledBack,
     StoreUnreachable,
 )
 
 MIGRATE: Final = "Run `perdure migrate` with a role that may make tables."
 _REACH: Final = "Check that the database runs, can be reached, and knows the role, then try again."
 _GRANT: Final = "Give the role its rights: `perdure migrate --role NAME` does, and --print shows the statements."
-
-
-class OutcomeUnknown(StoreUnreachable):
-    """The connection to the database was lost after the change was sent, so nobody knows whether it was kept."""
-
-
-class RolledBack(StoreBusy):
-    """Other transactions were in the way, and this one was rolled back."""
 
 
 def no_store() -> StoreMissing:
@@ -45,8 +38,8 @@ _BY_STATE: Final[dict[str, Callable[[], PerdureError]]] = {
     "22021": lambda: InvalidInput("A text with a NUL character cannot be stored."),
     "23505": lambda: Conflict("That contradicts what is stored: a key or an id is taken."),
     "25006": lambda: StoreReadOnly("The database takes no changes.", remedy="Connect to the server that writes."),
-    "40001": RolledBack,
-    "40P01": RolledBack,
+    "40001": StoreRolledBack,
+    "40P01": StoreRolledBack,
     "42501": lambda: StoreReadOnly("The role of the database may not do that.", remedy=_GRANT),
     "53100": lambda: StoreFull("The disk of the database is full, so nothing was written."),
     "53200": lambda: StoreBusy("The database has no memory left for that."),

@@ -17,10 +17,10 @@ from weakref import WeakSet
 
 import psycopg
 
-from perdure.errors import PerdureError, StoreBusy, StoreClosed
+from perdure.errors import OutcomeUnknown, PerdureError, StoreBusy, StoreClosed
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.connection import Bindings, Row, Session, connect
-from perdure.store.postgres.errors import OF_THE_DRIVER, OutcomeUnknown, translated
+from perdure.store.postgres.errors import OF_THE_DRIVER, translated
 
 # A connection that is older is closed when it comes back: after a failover, and behind a balancer, others take turns.
 MAX_AGE_SECONDS: Final = 1800.0
@@ -147,7 +147,7 @@ class Pool:
     def __init__(self, address: Address, *, most: int, busy_seconds: float) -> None:
         self.address = address
         self._most = most
-        self._busy_seconds = busy_seconds
+        self.busy_seconds = busy_seconds
         self._idle: list[Session] = []
         self._count = 0
         self._waiting: deque[threading.Event] = deque()
@@ -163,7 +163,7 @@ class Pool:
     @contextmanager
     def writing(self, scope: Scope, patience: float | None = None) -> Generator[Transaction]:
         """Commits at the end. `patience`: seconds to wait for a lock that somebody else has."""
-        seconds = self._busy_seconds if patience is None else patience
+        seconds = self.busy_seconds if patience is None else patience
         # Zero is no limit to PostgreSQL.
         limit = f"SET LOCAL lock_timeout = {max(1, round(min(seconds, 86_400.0) * 1000))}"
         yield from self._transaction((_BEGIN_WRITE, _scope(scope), limit), writes=True)
@@ -188,7 +188,7 @@ class Pool:
 
     def take(self) -> Session:
         """A connection of one's own, until it is given back."""
-        deadline = time.monotonic() + self._busy_seconds
+        deadline = time.monotonic() + self.busy_seconds
         while True:
             with self._gate:
                 self._require_open()

@@ -643,7 +643,7 @@ ORDER BY changed.number;
 
 -- name: line_hash
 -- Whether a position that an index stood at is still in the log, and is what it was.
-SELECT substr(hash, 1, 8) FROM perdure.revision WHERE namespace = %(namespace)s AND seq = %(seq)s;
+SELECT hash FROM perdure.revision WHERE namespace = %(namespace)s AND seq = %(seq)s;
 
 -- name: vectors_of_passages
 -- The vectors of one generation for some passages, unchecked: an index checks what it is given.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
-from perdure.errors import PerdureError, StoreRemote
+from perdure.errors import OutcomeUnknown, PerdureError, StoreRemote, StoreRolledBack, StoreUnreachable
 from perdure.model import BY_MODEL, Checkpoint, Finding, Record
 from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
 from perdure.store.postgres import checkpoints, index_feed
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 DEFAULT_CONNECTIONS: Final = 16
 # One for a transaction, and one for what may not be part of it.
 LEAST_CONNECTIONS: Final = 2
+# A server that was restarted takes connections again after a second or two.
+RECONNECT_PAUSE_SECONDS: Final = 0.1
 _LAST_HASH: Final = b"\xff" * 33
 _LONG_AGO: Final = -(1 << 62)
 _FILE_BACKUPS: Final = "Use pg_dump, or the backups of the database itself: docs/postgres.md says how."
@@ -105,15 +108,44 @@ class PostgresStore:
     ) -> Generator[Sequence[PostgresWriter]]:
         keys = {name: namespace_key(name) for name in namespaces}
         scope = next(iter(keys.values())) if len(keys) == 1 else EVERYWHERE
-        with self._pool.writing(scope, patience) as transaction:
-            # Locked in the order of their keys, so that no two transactions wait for each other.
-            writers = {name: self._writer(transaction, name) for name in sorted(keys, key=lambda name: keys[name].int)}
-            yield [writers[name] for name in namespaces]
-            finished = [writer.finish() for writer in writers.values()]
-            if not any(finished):
-                transaction.roll_back()
+        writers: dict[str, PostgresWriter] = {}
+        try:
+            with self._pool.writing(scope, patience) as transaction:
+                # Locked in the order of their keys, so that no two transactions wait for each other.
+                for name in sorted(keys, key=lambda name: keys[name].int):
+                    writers[name] = self._writer(transaction, name)
+                yield [writers[name] for name in namespaces]
+                finished = [writer.finish() for writer in writers.values()]
+                if not any(finished):
+                    transaction.roll_back()
+        except OutcomeUnknown:
+            if not self._was_kept(writers.values()):
+                raise StoreRolledBack from None
         for writer in writers.values():
             self._learn_serving(writer.serving)
+
+    def _was_kept(self, writers: Iterable[PostgresWriter]) -> bool:
+        """Whether a transaction whose connection was lost at its end was committed: the log has its last line, whose
+        hash no other transaction can have. The lock is taken first, so that one that still goes on has ended.
+        """
+        lines = [(writer.key, *line) for writer in writers if (line := writer.last_line)]
+        if not lines:
+            raise OutcomeUnknown
+        key, seq, head = lines[0]
+        own = {"namespace": key, "seq": seq}
+        questions = ((self._sql["open_namespace"], own), (self._sql["line_hash"], own))
+        deadline = time.monotonic() + self._pool.busy_seconds
+        while True:
+            try:
+                with self._pool.writing(key) as transaction:
+                    _, hashes = transaction.ask_all(questions)
+                    transaction.roll_back()
+            except StoreUnreachable:
+                if time.monotonic() > deadline:
+                    raise OutcomeUnknown from None
+                time.sleep(RECONNECT_PAUSE_SECONDS)
+            else:
+                return hashes == [(head,)]
 
     def _writer(self, transaction: Transaction, name: str) -> PostgresWriter:
         unwritten = self._use.unwritten.get(name, ALL_WRITTEN)

@@ -115,6 +115,7 @@ class PostgresWriter(PostgresReader):
             self._is_new = rows[0][4] == 0 and rows[0][5] == 0
         own_name, secret, *counters, serving, generations = rows[0]
         self._row = _Counters(*counters)
+        self._first_seq = self._row.seq
         self._secret: bytes = secret
         self.serving: int | None = serving
         self._generations: set[int] = set(generations or ())
@@ -352,6 +353,11 @@ class PostgresWriter(PostgresReader):
         elif self._is_new and self.has_sent:
             self._send("delete_namespace")
         return self.has_sent
+
+    @property
+    def last_line(self) -> tuple[int, bytes] | None:
+        """The position and the hash of the last line that this transaction has appended, if it has appended any."""
+        return (self._row.seq, self._row.head) if self._row.seq > self._first_seq else None
 
     @property
     def log_end(self) -> Row:
