@@ -19,12 +19,13 @@ from perdure.clock import Clock, system_clock
 from perdure.settings import SETTINGS
 
 if TYPE_CHECKING:
-    from perdure.settings import Settings
-    from perdure.store.port import Store
     from postgres_server import PostgresServer
     from postgres_stores import EmptyStores
     from providers.cloud import Cloud
     from providers.server import FaultServer
+
+    from perdure.settings import Settings
+    from perdure.store.port import Store
 
 REPOSITORY = Path(__file__).parent.parent
 ON_POSTGRES_TOO = set(
@@ -133,7 +134,7 @@ def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Some files about what memories do are run on both kinds of store."""
-    if metafunc.module.__name__.rpartition(".")[2] in ON_POSTGRES_TOO:
+    if metafunc.definition.path.stem in ON_POSTGRES_TOO:
         metafunc.parametrize("kind_of_store", ["sqlite", "postgres"], indirect=True)
 
 

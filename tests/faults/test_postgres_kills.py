@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -44,13 +43,13 @@ def durable() -> Iterator[PostgresServer]:
 
 
 def kills(share: int) -> int:
-    return int(os.environ.get("PERDURE_KILLS", share * 2)) // 2
+    return int(os.environ.get("PERDURE_KILLS", f"{share * 2}")) // 2
 
 
 @pytest.mark.soak
 def test_killed_clients_lose_nothing_that_was_acknowledged(postgres_stores: EmptyStores):
     count = kills(10)
-    seed = int(os.environ.get("PERDURE_SEED", 7))
+    seed = int(os.environ.get("PERDURE_SEED", "7"))
     url: Any = postgres_stores.new_url()
     said = kill_some(url, seed, count)
     acknowledged = check(url, said)
@@ -89,7 +88,7 @@ class _Writer(threading.Thread):
 @pytest.mark.soak
 def test_killed_servers_lose_nothing_that_was_acknowledged_and_keep_nothing_twice(durable: PostgresServer):
     count = kills(4)
-    source = random.Random(int(os.environ.get("PERDURE_SEED", 7)))
+    source = random.Random(int(os.environ.get("PERDURE_SEED", "7")))
     writers = [_Writer(durable.url(), f"w{n}") for n in range(WRITERS)]
     for writer in writers:
         writer.start()

@@ -31,16 +31,19 @@ WHOLE = re.compile(r"^(SELECT|UPDATE|DELETE|INSERT)\b(?!.*\b(WHERE|AND|,|\()$)",
 OWN = re.compile(r"(\w+\.)?namespace = (%\(namespace\)s|ANY\(%\(namespaces\)s::uuid\[\]\))")
 # What is bound to a parameter. Every number and text of a memory below is among them.
 VALUES: dict[str, Any] = {
-    "numbers": [1], "seqs": [1], "positions": [1], "passages": [], "digests": [], "tiers": ["critical"], "kinds": ["evidence"],
-    "namespaces": [OURS], "memories": [], "limit": 9, "after": 0, "last": 99, "seq": 0, "vector": 0, "number": 1, "id": 1,
-    "from": 0.0, "below": 1.0, "high": 0.5, "unrelated": 0.5, "everything": True, "key": "drink:tea", "state": "active",
-    "prefix": "", "schema": "public", "moment": to_micros(NOON) * 2, "since": 0, "first": b"", "at": to_micros(NOON),
-    "now": 0, "until": 1, "generation": generation_key(GENERATION), "position": 9,
+    "numbers": [1], "seqs": [1], "positions": [1], "passages": [], "digests": [], "tiers": ["critical"],
+    "kinds": ["evidence"], "namespaces": [OURS], "memories": [], "limit": 9, "after": 0, "last": 99, "seq": 0,
+    "vector": 0, "number": 1, "id": 1, "from": 0.0, "below": 1.0, "high": 0.5, "unrelated": 0.5, "everything":
+    True, "key": "drink:tea", "state": "active", "prefix": "", "schema": "public", "moment": to_micros(NOON) *
+    2, "since": 0, "first": b"", "at": to_micros(NOON), "now": 0, "until": 1, "generation":
+    generation_key(GENERATION), "position": 9,
 }  # fmt: skip
-TEXTS = {
-    "name", "by_model", "spec_folder", "conversation_id", "file_path", "anchor_id", "kind", "folder", "first_key", "last_key",
-    "tag", "reason", "purpose", "model", "error", "output", "owner", "value", "provider", "version", "body",
-}  # fmt: skip
+TEXTS = set(
+    """
+    name by_model spec_folder conversation_id file_path anchor_id kind folder first_key last_key tag reason purpose model
+    error output owner value provider version body
+    """.split()
+)
 BYTES = {"content_hash", "passage_hash", "terms", "salt", "secret", "head", "digest", "data", "checksum_of"}
 IDS = {"target", "memory", "namespace"}
 

@@ -51,7 +51,8 @@ def test_nothing_is_used_that_a_distributed_engine_lacks_or_does_in_another_way(
         if not line.startswith("--")
     )  # fmt: skip
     for words in (
-        "SEQUENCE", "SERIAL", "GENERATED", "REFERENCES [a-z]", "FOREIGN KEY", "TRIGGER", "pg_advisory", "LISTEN", "NOTIFY",
+        "SEQUENCE", "SERIAL", "GENERATED", "REFERENCES [a-z]", "FOREIGN KEY", "TRIGGER", "pg_advisory", "LISTEN",
+        "NOTIFY",
         "set_config", "UNLOGGED", "TEMPORARY", "DEFERRABLE", r"AS \(\s*(INSERT|UPDATE|DELETE)",
     ):  # fmt: skip
         assert not re.search(words, sql), words

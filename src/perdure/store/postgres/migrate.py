@@ -88,8 +88,8 @@ def storage_plan(schema: str, partitions: int) -> Iterator[str]:
 def every_statement(schema: str, *, partitions: int = 0, role: str | None = None) -> list[str]:
     """For an empty database, each with its semicolon."""
     made = [*plan(schema, partitions=partitions, role=role), *storage_plan(schema, partitions)]
-    numbers = (f"INSERT INTO perdure.meta (name, value) VALUES ('{name}', {newest_schema()})" for name in _META)
-    return [f"{statement};" for statement in (*made, *(in_schema(number, schema) for number in numbers))]
+    row = setup_queries(schema)["insert_meta"]
+    return [f"{statement};" for statement in (*made, *(row.format(name=name, value=newest_schema()) for name in _META))]
 
 
 def migrate(address: Address, *, partitions: int = 0, role: str | None = None) -> Migrated:

@@ -64,6 +64,10 @@ SELECT value FROM perdure.meta WHERE name = 'schema' FOR UPDATE NOWAIT;
 INSERT INTO perdure.meta (name, value) VALUES (%(name)s, %(value)s)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
+-- name: insert_meta
+-- The same, for somebody else to run.
+INSERT INTO perdure.meta (name, value) VALUES ('{name}', {value});
+
 -- name: grant_schema
 -- The role of the application uses what is there, and makes nothing.
 GRANT USAGE ON SCHEMA perdure TO {role};

@@ -47,7 +47,7 @@ _FILE_BACKUPS: Final = "Use pg_dump, or the backups of the database itself: docs
 
 
 def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool = True) -> PostgresStore:  # noqa: ARG001
-    """The entry point of `postgresql://` stores. Tables are made by `perdure migrate` alone, so `create` means nothing."""
+    """The entry point of `postgresql://` stores. `perdure migrate` alone makes tables, so `create` means nothing."""
     address = parse_address(settings.store.address, settings.store.shown)
     return PostgresStore.open(
         address,
