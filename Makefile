@@ -212,7 +212,7 @@ $(HOSTS)/.ready: requirements/hosts.txt requirements/hosts/package.json requirem
 
 lock: LOCK = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header
 # perdure-minilm is built here, so no lock names it; pyproject.toml tells the resolver where it is.
-lock: COMPILE = $(LOCK) --no-emit-package perdure-minilm --extra local --extra server pyproject.toml
+lock: COMPILE = $(LOCK) --no-emit-package perdure-minilm --extra local --extra server --extra postgres pyproject.toml
 lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(COMPILE) --excludes requirements/excludes.txt -o requirements/runtime.txt
 	$(COMPILE) --excludes requirements/excludes.txt -c requirements/runtime.txt requirements/model.in requirements/dev.in -o requirements/dev.txt

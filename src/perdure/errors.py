@@ -30,10 +30,12 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     ├── SettingsInvalid         bad_settings
     ├── StoreError              store_error
     │   ├── StoreBusy           store_busy      (retryable)
+    │   │   └── StoreRolledBack     store_rolled_back   (retryable) nothing was changed
     │   ├── StoreFull           store_full      (retryable)
     │   ├── StoreReadOnly       store_read_only
     │   ├── StoreMissing        store_missing   there is no file, and this does not make one
     │   ├── StoreUnreachable    store_unreachable   (retryable) the server that holds it does not answer
+    │   │   └── OutcomeUnknown      outcome_unknown     nobody knows whether the change was kept
     │   ├── StoreRemote         store_remote    this needs the store's file, and a server has it
     │   ├── StoreUnreadable     store_unreadable   cannot be opened at all
     │   ├── StoreDamaged        store_damaged
@@ -308,6 +310,13 @@ class StoreBusy(StoreError):
     default_remedy = "Try again; if it persists, `perdure doctor` shows the state of the store."
 
 
+class StoreRolledBack(StoreBusy):
+    """Others were in the way, or the connection was lost, so the change was not kept."""
+
+    code = "store_rolled_back"
+    default_remedy = "Try again; nothing was changed."
+
+
 class StoreFull(StoreError):
     """The disk is full, so nothing was written."""
 
@@ -336,6 +345,14 @@ class StoreUnreachable(StoreError):
     code = "store_unreachable"
     retryable = True
     default_remedy = "Check that `perdure serve` runs there and can be reached, then try again."
+
+
+class OutcomeUnknown(StoreUnreachable):
+    """The database could not be reached any more when the change was on its way."""
+
+    code = "outcome_unknown"
+    retryable = False
+    default_remedy = "Look whether it was kept, with `perdure log`, before you try again."
 
 
 class StoreRemote(StoreError):

@@ -196,6 +196,7 @@ SETTINGS: Final = (
         "Who decides what is written: `person`, or `model`, which may not erase nor change constitutional memories.",
     ),
     Setting("busy_seconds", "number", "30", "How long a write waits for other processes before it gives up."),
+    Setting("store_connections", "count", "16", "How many connections a process opens to a database, at most."),
     Setting("index_megabytes", "number", "1024", "How much memory the recall index of one process may take."),
     Setting("max_items", "count", "0", "How many memories a namespace may hold; 0: any number."),
     Setting("max_tokens", "count", "0", "How many tokens their current texts may have together; 0: any number."),
@@ -299,6 +300,7 @@ class Settings:
     session: str | None = None
     writer: str = "person"
     busy_seconds: float = 30.0
+    store_connections: int = 16
     index_megabytes: float = 1024.0
     max_items: int = 0
     max_tokens: int = 0

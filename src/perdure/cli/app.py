@@ -48,6 +48,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "capacity": ("capacity", "Show how full a namespace is, and set its limits."),
     "stats": ("stats", "Count what is stored, by namespace."),
     "namespaces": ("namespaces", "List the namespaces of the store."),
+    "migrate": ("migrate", "Make the tables of a store in a database, or bring them up to date."),
     "doctor": ("doctor", "Check the store and the project's settings, and repair the store; or check a coding agent."),
     "egress": ("egress", "List what left this machine."),
     "parked": ("parked", "List, retry or discard what a model said that could not be used."),
@@ -83,7 +84,7 @@ GROUPS: Final[dict[str, str]] = {
     "Conversations": "chat episodes facts consolidate",
     "Move and back up": "export import backup restore-backup",
     "Coding agents": "install uninstall session retro bank hook mcp",
-    "Servers": "serve token",
+    "Servers": "serve token migrate",
     "Set up": "config egress completion demo",
 }
 
