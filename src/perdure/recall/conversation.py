@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 import numpy as np
 
-from perdure.model import MIN_RELEVANCE
 from perdure.recall.introduced import IntroducedNames
 from perdure.recall.relevance import (
     ANSWERING,
     ASKING,
     ASSISTANT,
     BRIEF,
+    FLOOR,
     MEANT,
     NEIGHBOUR,
     TELLS_WHEN,
     WHOLE_TURN,
-    log_odds,
 )
 from perdure.recall.signals import DECIMALS, SignalColumn
 from perdure.text.patterns import pattern
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 REACH: Final = 2
 # The code of a row without a speaker or a session.
 NOBODY: Final = -1
-_FITS: Final = log_odds(MIN_RELEVANCE)
 # The words of a turn that only say when it was and who said it.
 _PREFIX_WORDS: Final = 4
 
@@ -357,7 +355,7 @@ def conversation_columns(
     BM25 adds.
     """
     # All that a user says is said by the user: that makes nothing fit.
-    meant = features.meant & (features.by_name | (evidence >= _FITS))
+    meant = features.meant & (features.by_name | (evidence >= FLOOR))
     own = {
         "named": SignalColumn(features.meant, meant.astype(float), weight * MEANT, optional=True),
         "assistant": SignalColumn(
