@@ -200,7 +200,7 @@ class Handler:
         from perdure.session.capture import Turn
 
         return Turn(
-            self.session, role, text, self._turn, project=self.project.name or None, channel=self.event.host,
+            self.session, role, text, self._turn, project=self.project or None, channel=self.event.host,
             speaker=speaker or None,
         )  # fmt: skip
 
@@ -227,10 +227,10 @@ class Handler:
         return Path(told) if told and here.is_relative_to(told) else here
 
     @cached_property
-    def project(self) -> Path:
-        from perdure.project import project_root
+    def project(self) -> str:
+        from perdure.project import project_label
 
-        return project_root(self.folder)
+        return project_label(self.folder)
 
     @cached_property
     def configuration(self) -> SessionConfiguration:
