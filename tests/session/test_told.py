@@ -21,6 +21,7 @@ from perdure.project import project_label
 from perdure.session.origin import find_origin
 from perdure.session.signals import collect_signals
 from perdure.session.start import MOST_CHARACTERS
+from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
     from clocks import HandClock
@@ -221,3 +222,14 @@ def test_a_session_that_was_told_nothing_is_listed_with_its_project(project: Pat
     assert started(project) == ""
     (seen,) = user.done("session", "list", "--json").json["sessions"]
     assert (seen["project"], seen["injected"]) == ("website", 0)
+
+
+def test_until_their_vectors_are_there_the_most_prominent_fill_the_free_places(project: Path, stranger: Path):
+    """Words alone find hardly anything of what was just imported."""
+    entries = "".join(f"### Rule {n}\nText of {n}.\n- Observation count: {n}\n" for n in range(1, 4))
+    write(project, "docs/knowledge-bank/heuristics.md", entries + "\n### Files\nRead files of unknown encoding.\n")
+    feature(project, spec="Read files of unknown encoding")
+    with Memory(embedder=WordEmbedder()) as memory:
+        import_bank(memory, project, private=True)
+        block = told(project, memory)
+    assert [hit.record.title for hit in block.entries] == ["Files", "Rule 3", "Rule 2", "Rule 1"]
