@@ -22,6 +22,7 @@ from perdure.session.origin import find_origin
 from perdure.session.signals import collect_signals
 from perdure.session.start import MOST_CHARACTERS
 from perdure.testing.embedder import WordEmbedder
+from perdure.trusted_projects import trust
 
 if TYPE_CHECKING:
     from clocks import HandClock
@@ -233,3 +234,23 @@ def test_until_their_vectors_are_there_the_most_prominent_fill_the_free_places(p
         import_bank(memory, project, private=True)
         block = told(project, memory)
     assert [hit.record.title for hit in block.entries] == ["Files", "Rule 3", "Rule 2", "Rule 1"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("memory_injection_limt", 3, "memory_injection_limt is not known; memory_injection_limit is."),
+        ("memory_embedding_provider", "gemini", "GEMINI_API_KEY is not set"),
+    ],
+)
+def test_what_of_the_configuration_does_nothing_is_said(
+    project: Path, user: User, monkeypatch: pytest.MonkeyPatch, key: str, value: object, said: str
+):
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    configure(project, **{key: value})
+    trust(project)
+    with Memory(":memory:", embedder="none") as memory:
+        learn(memory, "Read samples")
+        assert said in told(project, memory).text
+    monkeypatch.chdir(project)
+    assert said in user("doctor").out
