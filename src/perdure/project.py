@@ -58,27 +58,23 @@ def project_label(folder: str | os.PathLike[str]) -> str:
     worktree or a clone with another name. It is a label and no proof: whoever packs a repository chooses it.
     """
     root = project_root(folder)
-    name = _name_in_url(_origin_url(root / ".git" / "config"))
-    return (name or root.name)[:_MOST_OF_A_NAME]
+    return (_name_of_origin(root / ".git" / "config") or root.name)[:_MOST_OF_A_NAME]
 
 
-def _origin_url(config: Path) -> str:
-    """The address that a repository was cloned from. Its settings are read as text: git would do what they say."""
+def _name_of_origin(config: Path) -> str:
+    """`website`, where a repository was cloned from `git@example.org:team/website.git` or from `/srv/website/.git`. Its
+    settings are read as text: git would do what they say.
+    """
     try:
         lines = read_regular(config, _MOST_OF_A_CONFIG)[:_MOST_OF_A_CONFIG].decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
-    section = ""
+    section = url = ""
     for line in map(str.strip, lines):
         section = line if line.startswith("[") else section
         name, _, value = line.partition("=")
         if section == _ORIGIN and name.strip() == "url":
-            return value.strip()
-    return ""
-
-
-def _name_in_url(url: str) -> str:
-    """`website` of `git@example.org:team/website.git`, and of `/srv/website/.git`."""
+            url = value.strip()
     path = url.replace("\\", "/").rstrip("/").removesuffix("/.git").removesuffix(".git").rstrip("/")
     name = path.rpartition("/")[2].rpartition(":")[2]
     return name if name.isprintable() and name.strip(". ") else ""

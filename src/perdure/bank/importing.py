@@ -150,7 +150,7 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
         memory.note_markdown(None if project is None else Path(project), None if private else folders[-1])
     told_in = None if trusted or project is None else project_id(project)
     unique = without_duplicates(entries)
-    fields, refused = checked_fields(unique if end is None else strongest_first(unique), name, told_in=told_in)
+    fields, refused = checked_fields(unique if end is None else best_first(unique), name, told_in=told_in)
     skipped += refused
     found = tuple(str(folder) for folder in folders if folder.is_dir())
     if dry_run:
@@ -164,7 +164,7 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
     return replace(done, low_trust=low)
 
 
-def strongest_first(entries: Sequence[BankEntry]) -> list[BankEntry]:
+def best_first(entries: Sequence[BankEntry]) -> list[BankEntry]:
     """The strongest of each category in turn: where the time is up, no kind of learning is missing."""
     ordered = sorted(entries, key=prominence, reverse=True)
     in_turn = zip_longest(*([entry for entry in ordered if entry.category == name] for name in LEARNING_CATEGORIES))

@@ -155,19 +155,17 @@ def _read(path: Path) -> SessionConfiguration:
         read = replace(read, keywords=None, refused=(Refused(path, "keywords", read.keywords),))
     if read.embedder and not may_choose(read.embedder, path.parent):
         read = replace(read, embedder=None, refused=(*read.refused, Refused(path, "embedder", read.embedder)))
-    return replace(read, warnings=(*_unknown_keys(values.given), *_missing_key(read.embedder)))
+    return replace(read, warnings=tuple(_warnings(values.given, read.embedder)))
 
 
-def _unknown_keys(given: Mapping[str, str]) -> Iterator[str]:
+def _warnings(given: Mapping[str, str], embedder: str | None) -> Iterator[str]:
+    """What of the file does nothing: keys that are not known, and a provider that cannot be asked without its key."""
     for name in given:
         if name.startswith(_OURS) and name not in _KNOWN:
             from difflib import get_close_matches
 
             near = get_close_matches(name, _KNOWN, 1)
             yield f"{name[:60]} is not known{f'; {near[0]} is' if near else ''}."
-
-
-def _missing_key(embedder: str | None) -> Iterator[str]:
     provider = (embedder or "").partition(":")[0]
     variable = _KEYS.get(provider)
     if variable and not any(os.environ.get(name) for name in (variable, _ANY_KEY)):

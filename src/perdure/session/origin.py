@@ -60,13 +60,11 @@ def find_origin(environ: Mapping[str, str], project: str | None = None, session:
     """
     told = (environ[name] for name in _PROJECT if environ.get(name))
     place = project or next(told, None) or _repository()
-    name = _label(place)[:_MOST] if place else ""
+    name = Path(place).name[:_MOST] if place else ""
+    if place and Path(place).is_absolute() and Path(place).is_dir():
+        name = project_label(place)
     session = session or next((environ[name] for name in _SESSION if environ.get(name)), None)
     return Origin(name if name and name.isprintable() else None, session)
-
-
-def _label(place: str) -> str:
-    return project_label(place) if Path(place).is_absolute() and Path(place).is_dir() else Path(place).name
 
 
 def _repository() -> str | None:
