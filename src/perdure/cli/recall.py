@@ -20,8 +20,8 @@ from perdure.cli.time_options import age
 from perdure.clock import format_time
 from perdure.jsonable import brief_document, past_document
 from perdure.model import Hit, Outdated, Recall, Record
-from perdure.recall.echoes import without_echoes
 from perdure.recall.envelope import doubt_about
+from perdure.recall.same_question import without_same_question
 from perdure.values import replace
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def main(
             **given_options(options),
         )
         if question is not None and not explain:
-            recall = replace(recall, hits=without_echoes(recall.hits, question))
+            recall = replace(recall, hits=without_same_question(recall.hits, question))
         again = partial(target.hint, "recall", asked, no_constitutional=no_constitutional)
         nothing = () if recall else _nothing(target, memory, asked, recall, options, again)
     before = (*about_the_past(**times), *map(note, recall.notes), *nothing)

@@ -164,7 +164,7 @@ class StdioServer:
                 while (rest := self._source.readline(_CHUNK)) and not rest.endswith(b"\n"):
                     end = rest
                 error = ProtocolError(INVALID_REQUEST, f"A message may have {MAX_MESSAGE:,} bytes.")
-                self._send(failure(id_at_an_edge(line[:_CHUNK], end + rest), error))
+                self._send(failure(id_of_long_message(line[:_CHUNK], end + rest), error))
             elif line.strip():
                 self._receive(line)
             self._busy_since = None
@@ -302,7 +302,7 @@ class StdioServer:
             self._background.wake()
 
 
-def id_at_an_edge(beginning: bytes, end: bytes) -> str | int | None:
+def id_of_long_message(beginning: bytes, end: bytes) -> str | int | None:
     """The id of a message that is too long to be read: it stands before everything else that may be long, or last."""
     first = _FIRST_ID.match(beginning.lstrip())
     found = first or _LAST_ID.search(end.rstrip()[-_NEAR_THE_END:])

@@ -95,7 +95,7 @@ class ToolCall:
 
     def said_just_now(self, found: Context) -> Collection[str]:
         """The ids of what was found and tells a model nothing: the turn that it answers now, and short messages."""
-        from perdure.recall.echoes import is_short_message
+        from perdure.recall.same_question import is_short_message
 
         own = self.origin.session
         told = [one.record for one in found.items if one.record.key]

@@ -18,7 +18,7 @@ def is_short_message(record: Record) -> bool:
     return kind_of(record.key or "") == MESSAGE and len(_WORD.findall(record.text)) < _FEWEST_WORDS
 
 
-def without_echoes(hits: tuple[Hit, ...], question: str) -> tuple[Hit, ...]:
+def without_same_question(hits: tuple[Hit, ...], question: str) -> tuple[Hit, ...]:
     """The hits without messages that ask the same, word for word."""
     asked = _WORD.findall(question.casefold())
     return tuple(
