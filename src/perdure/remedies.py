@@ -36,6 +36,7 @@ _METHODS: Final[Mapping[str, str]] = {
     "remember", "restore", "review", "undo", "update", "work",
 )}  # fmt: skip
 _TOOLS: Final[Mapping[str, str]] = {
+    "checkpoint delete": "checkpoint_delete", "checkpoint list": "checkpoint_list",
     "forget": "forget", "list": "recall", "recall": "recall", "remember": "remember", "show": "recall_detail",
     "update": "memory_update",
 }  # fmt: skip

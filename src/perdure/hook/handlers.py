@@ -178,8 +178,11 @@ class Handler:
         with self.memory(self._without_model) as memory:
             spool.drain(memory, self._has_time)
             if is_end:
-                own = memory.namespace(self.place.namespace)
-                own.writing_as(writer="model", session=self.session).conversation(self.session).end()
+                self.note_end(memory)
+
+    def note_end(self, memory: Memory) -> None:
+        own = memory.namespace(self.place.namespace).writing_as(writer="model", session=self.session)
+        own.conversation(self.session).end()
 
     def _turn_of_event(self) -> Turn | None:
         event = self.event

@@ -263,11 +263,15 @@ class SessionStart:
             return MadeBlock(before)
         resumed = kept_start(self.session, self.environ) if self.source == "resume" and self.session else None
         # What the session was told before is still before its model.
-        known = frozenset(str(one["id"]) for one in (*resumed.entries, *resumed.constitutional)) if resumed else None
+        known = (
+            frozenset(str(one["id"]) for one in (*resumed.entries, *resumed.constitutional, *resumed.about))
+            if resumed
+            else None
+        )
         block = build_block(
             memory, place, self.configuration, query, AskedBefore(self.environ), known or frozenset(), self.session
         )
-        if resumed and not (block.entries or block.constitutional):
+        if resumed and not (block.entries or block.constitutional or block.about):
             return MadeBlock(replace(repeated_block(resumed), query=query))
 
         def finish() -> None:
@@ -340,6 +344,7 @@ class SessionStart:
             constitutional=[
                 *(resumed.constitutional if resumed else ()), *(memory_of(record) for record in block.constitutional),
             ],
+            about=[*(resumed.about if resumed else ()), *(memory_of(record) for record in block.about)],
         )  # fmt: skip
         keep(kept, self.environ)
 
@@ -415,7 +420,8 @@ def build_block(
     constitution = [record for record in constitution if record.id not in known]
     found = choose_learnings(memory, place, configuration, query, asked, always)
     hits, compared = found.hits, found.compared
-    part = about(memory, place, session, (*always, *(hit.record.id for hit in hits)))
+    told = (*always, *(hit.record.id for hit in hits))
+    part = about(memory, place, session, told, with_last_session=not known)
     problems = [problem_line(problem) for problem in configuration.told]
     line = diagnostics(len(hits), found.total, compared.by_meaning, compared.by_words, query, found.model)
     room = MOST_CHARACTERS - ENVELOPE - sum(len(each) + 1 for each in (part.text, line, *problems)) - _DIGITS
