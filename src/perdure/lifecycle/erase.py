@@ -33,7 +33,9 @@ from perdure.lifecycle.write import Plan, apply_plan, is_unchanged, update_tombs
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.lineage import DROPPED
 from perdure.model import Forgotten, MarkdownCopy, Record
-from perdure.store.port import Reader, Store, Writer
+from perdure.store import capabilities
+from perdure.store.capabilities import Scrubbed, listed
+from perdure.store.port import About, Reader, Store, Writer
 
 SCRUB_PATIENCE: Final = 2.0
 _EARLIER_VERSIONS: Final = (
@@ -157,15 +159,15 @@ def erase(
 def scrub(store: Store, erased: Forgotten) -> Forgotten:
     """Remove the bytes of what was erased from every file, and say where they may still be."""
     try:
-        scrubbed = store.scrub(patience=SCRUB_PATIENCE)
+        scrubbed = capabilities.scrub(store, patience=SCRUB_PATIENCE)
     except StoreError:
-        scrubbed = False
+        scrubbed = Scrubbed(done=False)
     drop_told_texts()
     point("erase: scrubbed")
-    notes = [*erased.notes, *(() if scrubbed else (_SCRUB_PENDING,))]
+    notes = [*erased.notes, *(() if scrubbed.done else (_SCRUB_PENDING,)), *filter(None, [listed(scrubbed.left)])]
     if backups := known_backups(store):
         notes.append(f"Backups that may still hold it: {', '.join(backups)}. {_RESTORING}")
-    return replace(erased, scrub_pending=not scrubbed, notes=(*notes, _COPIES))
+    return replace(erased, scrub_pending=not scrubbed.done, notes=(*notes, _COPIES))
 
 
 def with_related(scope: SelectionScope, preview: Forgotten, found: RelatedChanges, kept: Iterable[str]) -> Forgotten:
@@ -185,7 +187,8 @@ def _apply(
 ) -> int | None:
     """How many memories recall may still find. None, and nothing changed, when one is not as it was selected."""
     point("erase: begin")
-    with scope.services.store.write(scope.namespace, frees_space=True) as writer:
+    about = [About(number=record.number) for record in records]
+    with scope.services.store.write(scope.namespace, about, frees_space=True) as writer:
         # Nobody can change a damaged memory any more.
         if not all(is_unchanged(writer, record, if_damaged=True) for record in records):
             return None
