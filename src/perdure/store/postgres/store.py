@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,14 +15,14 @@ from perdure.embed.port import Generation
 from perdure.errors import OutcomeUnknown, PerdureError, StoreRemote, StoreRolledBack, StoreUnreachable
 from perdure.model import BY_MODEL, Checkpoint, Finding, Record
 from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
-from perdure.store.postgres import checkpoints, index_feed
+from perdure.store.postgres import checkpoints, index_feed, transfer
 from perdure.store.postgres.address import Address, parse_address
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.migrate import check_schema, newest_schema
 from perdure.store.postgres.models import require_generation
 from perdure.store.postgres.pool import EVERYWHERE, Pool, Transaction
 from perdure.store.postgres.reader import PostgresReader, generation_key, namespace_key
-from perdure.store.postgres.sql import queries
+from perdure.store.postgres.sql import queries, transfer_queries
 from perdure.store.postgres.use import PostgresUse
 from perdure.store.postgres.writer import PostgresWriter
 from perdure.store.rows import ALL_WRITTEN, NUMBER_MASK
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from perdure.providers.call import ProviderCall
     from perdure.settings import Settings
     from perdure.store.stats import GenerationStats, StoreStats
+    from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow
 
 DEFAULT_CONNECTIONS: Final = 16
 # One for a transaction, and one for what may not be part of it.
@@ -489,6 +490,27 @@ class PostgresStore:
         progress: Progress | None = None,  # noqa: ARG002
     ) -> BackupRestored:
         raise StoreRemote("A store in PostgreSQL does not become what a file is.", remedy=_FILE_BACKUPS)
+
+    def log_end(self, namespace: str) -> LogEnd | None:
+        return transfer.log_end(self._pool, namespace_key(namespace))
+
+    def logged_lines(self, namespace: str, after: int, limit: int) -> list[LoggedLine]:
+        return transfer.logged_lines(self._pool, namespace_key(namespace), after, limit)
+
+    def belongings(self, namespace: str) -> Belongings:
+        own = [checkpoint for checkpoint in self.checkpoints(namespace) if checkpoint.namespace == namespace]
+        return transfer.belongings(self._pool, namespace_key(namespace), own, self.parked(namespace))
+
+    def vector_rows(self, namespace: str, generation: Generation, after: int, limit: int) -> list[VectorRow]:
+        return transfer.vector_rows(self._pool, namespace_key(namespace), generation, after, limit)
+
+    def receiving(self, namespace: str) -> AbstractContextManager[PostgresWriter]:
+        return self.write(namespace)
+
+    def adopt_checkpoint(self, checkpoint: Checkpoint) -> None:
+        sql = transfer_queries(self._address.schema)["adopt_checkpoint"]
+        with self._pool.writing(EVERYWHERE) as transaction:
+            transaction.send(sql, checkpoints.columns(checkpoint))
 
     def close(self) -> None:
         self._use.close()

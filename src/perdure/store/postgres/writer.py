@@ -21,12 +21,14 @@ from perdure.clock import Clock, from_micros, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput, NotFound
 from perdure.ids import MemoryId
-from perdure.model import INDEXED_STATES, Change, Identity, Record, Revision, replace_record
+from perdure.model import INDEXED_STATES, NOTHING, Change, Identity, Record, Revision, replace_record
 from perdure.store.erasure import ERASE, passages_of
 from perdure.store.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
 from perdure.store.links import Target, encoded_links, links_of
 from perdure.store.port import LogFilter, Review
+from perdure.store.postgres.checkpoints import columns
 from perdure.store.postgres.connection import Row
+from perdure.store.postgres.models import parked_columns
 from perdure.store.postgres.pool import Transaction
 from perdure.store.postgres.reader import NamespaceRow, PostgresReader, generation_key, require_name, scope_of
 from perdure.store.rows import (
@@ -40,6 +42,8 @@ from perdure.store.rows import (
     unpack_id,
     vector_checksum,
 )
+from perdure.store.postgres.sql import transfer_queries
+from perdure.store.transfer import Belongings, LoggedLine, require_hash
 from perdure.text.entry import Entry, terms_length
 from perdure.values import value_class
 
@@ -150,16 +154,20 @@ class PostgresWriter(PostgresReader):
         return row.number
 
     def put(self, record: Record, change: Change, entry: Entry) -> Record:
+        return self._put(record, change, entry, None)
+
+    def _put(self, record: Record, change: Change, entry: Entry, payload: tuple[bytes, str] | None) -> Record:
+        """`payload` is the salt and the body of a line that another store had."""
         row = self._row_to_change()
         if record.namespace != self._name or not 0 < record.number <= row.number:
             raise InvalidInput(f"Memory {record.number} of {record.namespace!r} has no number of {self._name!r}.")
         record = replace_record(record, seq=row.seq + 1)
         number = record.number
         before = self._before(number)
-        slot, memory_id, *columns = encode_row(record, number, entry.passage_hash)
-        body = encode_payload(record, change.provenance)
+        slot, memory_id, *covered = encode_row(record, number, entry.passage_hash)
+        salt, body = payload or (os.urandom(SALT_BYTES), encode_payload(record, change.provenance))
         self.has_sent = True
-        self._transaction.send(self._sql["put_memory"], (self.key, slot, UUID(bytes=memory_id), *columns))
+        self._transaction.send(self._sql["put_memory"], (self.key, slot, UUID(bytes=memory_id), *covered))
         point("put: memory written")
         if before.tags and before.tags != record.tags:
             self._send("delete_tags", number=number)
@@ -173,7 +181,6 @@ class PostgresWriter(PostgresReader):
         indexed = record.state in INDEXED_STATES
         after = _Before(record.tags, links, entry.terms if indexed else None, entry.tokens)
         self._put_entry(number, before, after)
-        salt = os.urandom(SALT_BYTES)
         self._append(number, record.id, record.version, change, digest_of(salt, body.encode()))
         self._send("put_payload", seq=row.seq, salt=salt, body=body)
         self._known[number] = after
@@ -289,6 +296,10 @@ class PostgresWriter(PostgresReader):
             self._send("unpark", id=id)
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:  # noqa: ARG002  (see `scrub`)
+        # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
+        self._erase(number, change, digest_of(os.urandom(SALT_BYTES), b""))
+
+    def _erase(self, number: int, change: Change, digest: bytes) -> None:
         asked = {**self._bindings, "number": number}
         lines: list[Row] = []
         traces: list[Row] = []
@@ -323,8 +334,7 @@ class PostgresWriter(PostgresReader):
         self._known.pop(number, None)
         self._handed_out.discard(number)
         memory = unpack_id(lines[0][1])
-        # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
-        self._append(number, memory, lines[0][2], change, digest_of(os.urandom(SALT_BYTES), b""))
+        self._append(number, memory, lines[0][2], change, digest)
         self.erased.append(memory)
         point("erase: line written")
 
@@ -338,6 +348,49 @@ class PostgresWriter(PostgresReader):
             self._send("delete_passages", passages=list(passages))
         if not found.complete:
             self._send("delete_unowned_vectors")
+
+    def replay(self, logged: LoggedLine, record: Record | None, entry: Entry | None) -> None:
+        line, row = logged.line, self._row_to_change()
+        row.number = max(row.number, line.number)
+        if line.operation == ERASE:
+            self._erase(line.number, logged.change(NOTHING), line.digest)
+        elif record is None or entry is None or logged.body is None or logged.salt is None:
+            self._append(line.number, MemoryId(line.memory), line.version, logged.change(NOTHING), line.digest)
+        else:
+            if record.key is not None:
+                self._send_transfer("take_key", key=record.key, number=record.number)
+            if line.version == 1 and line.operation == "insert":
+                self._handed_out.add(record.number)
+            self._put(record, logged.change(NOTHING), entry, (logged.salt, logged.body))
+        require_hash(row.head, logged)
+
+    def _send_transfer(self, name: str, **bindings: Any) -> None:
+        self.has_sent = True
+        sql = transfer_queries(self._transaction.schema)[name]
+        self._transaction.send(sql, {**self._bindings, **bindings})
+
+    def furnish(self, belongings: Belongings, *, is_new: bool) -> None:
+        row = self._row_to_change()
+        row.number = max(row.number, belongings.number)
+        row.unversioned = max(row.unversioned, belongings.unversioned)
+        row.max_items, row.max_tokens = belongings.max_items, belongings.max_tokens
+        if is_new:
+            self._secret = belongings.secret
+            self._send_transfer("set_secret", secret=belongings.secret)
+        for number, recalls, recalled_at, accesses, accessed_at in belongings.uses:
+            times = {"recalled_at": recalled_at, "accessed_at": accessed_at}
+            self._send_transfer("put_use", number=number, recalls=recalls, accesses=accesses, **times)
+        for number, first_at, at, rank in belongings.reviews:
+            self._send("note_review", number=number, first_at=first_at, at=at, rank=rank)
+        self._send_transfer("clear_tombstones")
+        for digest, at, reason in belongings.tombstones:
+            self._send("add_tombstone", digest=digest, at=at, reason=reason)
+        self._send_transfer("clear_parked")
+        for each in belongings.parked:
+            self.park(parked_columns(each))
+        for checkpoint in belongings.checkpoints:
+            sql = transfer_queries(self._transaction.schema)["adopt_checkpoint"]
+            self._transaction.send(sql, columns(checkpoint))
 
     def finish(self) -> bool:
         """Send what is left. False when nothing was changed, and there is nothing to commit."""
@@ -378,11 +431,11 @@ class PostgresWriter(PostgresReader):
             change.request, to_micros(change.at), change.batch, digest,
         )  # fmt: skip
         self._row.seq, self._row.head = line.seq, link(self._row.head, line)
-        columns = (
+        line_columns = (
             self.key, line.seq, number, UUID(bytes=pack_id(memory)), version, line.operation, line.actor, line.surface,
             line.session, line.request, line.at, line.batch, digest, self._row.head,
         )  # fmt: skip
-        self._transaction.send(self._sql["append_revision"], columns)
+        self._transaction.send(self._sql["append_revision"], line_columns)
         if change.request is not None:
             self._requests.add(change.request)
 
