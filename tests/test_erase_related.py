@@ -22,6 +22,7 @@ from store.children import Child
 from perdure import Memory, Record, errors
 from perdure.ids import EPISODE, PROPOSAL, new_id
 from perdure.model import STATES
+from perdure.store.capabilities import scrub
 from perdure.testing.buggify import buggified
 from perdure.testing.embedder import WordEmbedder
 from perdure.testing.records import amend
@@ -418,7 +419,7 @@ def test_an_erasure_that_is_killed_has_happened_whole_or_not_at_all(path: Path, 
         if point in {"erase: one erased", "erase: another changed", "erase: before commit"} and os.WIFSIGNALED(status):
             assert after == before
             memory.erase(message.number, confirm=True)
-        memory._services.store.scrub(patience=5)
+        assert scrub(memory._services.store, patience=5).done
         assert left_in_files(path, CANARY) == []
 
 

@@ -37,6 +37,7 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     │   ├── StoreUnreachable    store_unreachable   (retryable) the server that holds it does not answer
     │   │   └── OutcomeUnknown      outcome_unknown     nobody knows whether the change was kept
     │   ├── StoreRemote         store_remote    this needs the store's file, and a server has it
+    │   ├── StoreUnable         store_unable       the kind of store in use cannot do that
     │   ├── StoreUnreadable     store_unreadable   cannot be opened at all
     │   ├── StoreDamaged        store_damaged
     │   │   └── IndexDamaged    index_damaged   recall goes on without the full-text index
@@ -361,6 +362,13 @@ class StoreRemote(StoreError):
     code = "store_remote"
     exit_code = 2
     default_remedy = "Run it on the machine where `perdure serve` runs, and name the file with --store."
+
+
+class StoreUnable(StoreError):
+    """The kind of store that is in use cannot do that."""
+
+    code = "store_unable"
+    exit_code = 2
 
 
 class StoreUnreadable(StoreError):

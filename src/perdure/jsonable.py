@@ -137,4 +137,6 @@ def stats_document(stats: StoreStats, namespaces: Sequence[str] = ()) -> dict[st
         }
         for each in stats.generations
     ]
-    return {**to_jsonable(stats), "namespaces": to_jsonable(shown), "generations": models}
+    counted = to_jsonable(stats)
+    # Clients know the address by the name of what it was at first.
+    return {"path": counted.pop("address"), **counted, "namespaces": to_jsonable(shown), "generations": models}

@@ -588,8 +588,9 @@ class Memory(LearningMemory):
         if validation.check_bool(secrets, "secrets"):
             return lifecycle.secret_sweep.sweep_secrets(services, repair=repair, progress=progress)
         models = lifecycle.provider_check.check_providers(services, online=validation.check_bool(online, "online"))
-        repaired = [*services.store.repair()] if repair else []
-        return chain(models, repaired, services.store.check())
+        from perdure.store.capabilities import examine
+
+        return chain(models, examine(services.store, repair=repair))
 
     # -- shared by the verbs -------------------------------------------------------------------------------------------
 

@@ -151,7 +151,7 @@ class OpenMemory:
         raise TypeError("A Memory cannot be pickled: open the store again where it is needed.")
 
     def __repr__(self) -> str:
-        return f"<Memory {self._namespace!r} in {self._services.settings.store.shown!r}>"
+        return f"<Memory {self._namespace!r} in {self._services.shown!r}>"
 
 
 # Python names the function that does not know an argument: it shall be the class that the caller named.

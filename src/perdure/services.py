@@ -94,6 +94,11 @@ class Services:
         self._said_no_vectors = False
         _alive.add(self)
 
+    @property
+    def shown(self) -> str:
+        """Where the store is, for people: as it was named, or as it says itself."""
+        return self.settings.store.shown if self._owns_store else self.store.address
+
     @cached_property
     def access(self) -> Access:
         """What is allowed to those who ask a provider."""

@@ -18,6 +18,7 @@ from perdure.lifecycle.keyword_work import add_keywords
 from perdure.lifecycle.vectors import delete_old_vectors, make_vectors
 from perdure.maintenance_results import MaintenanceResult
 from perdure.providers.budget import background
+from perdure.store.capabilities import listed, scrub
 from perdure.store.port import Progress
 from perdure.validation import check_bool, check_int, optional
 
@@ -70,8 +71,9 @@ def work(
         notes += delete_old_vectors(store, target.generation)
     # An earlier erasure may have had to leave bytes behind, so this is done when nothing was purged, too.
     with suppress(StoreReadOnly):
-        if not store.scrub(patience=_PATIENCE if expiry.purged else _PASSING) and expiry.purged:
-            notes.append(_UNSCRUBBED)
+        scrubbed = scrub(store, patience=_PATIENCE if expiry.purged else _PASSING)
+        if expiry.purged:
+            notes += filter(None, ["" if scrubbed.done else _UNSCRUBBED, listed(scrubbed.left)])
     return replace(
         embedded,
         notes=tuple(notes),

@@ -186,7 +186,7 @@ def test_use_and_vectors_that_come_late_bring_nothing_back(tmp_path: Path):
         vector = WordEmbedder().embed_query("late").tobytes()
         for passage in waiting:
             with memory._services.store.write(passage.namespace) as writer:
-                assert not writer.put_vector(WordEmbedder().generation, passage.passage_hash, vector)
+                assert not writer.put_vectors(WordEmbedder().generation, [(passage.passage_hash, vector)])
         assert {*each.numbers, late}.isdisjoint(hit.record.number for hit in memory.recall(each.canaries[0]))
     assert found_in(tmp_path, each.canaries) == {}
     with Memory(path, embedder="none") as memory:

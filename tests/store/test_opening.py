@@ -78,7 +78,7 @@ def test_what_was_stored_is_there_when_the_store_is_opened_again(path: Path):
     make(path)
     with closing(SqliteStore.open(str(path))) as store:
         assert [record.text for record in read_once(store).fetch([1])] == ["tea"]
-        assert store.stats(None).path == str(path)
+        assert store.stats(None).address == store.address == str(path)
 
 
 def test_an_empty_file_becomes_a_store(path: Path):

@@ -45,7 +45,7 @@ def test_after_a_scrub_no_file_holds_what_was_erased(store: SqliteStore, path: P
     assert files_with(path)
     erase(store, 1)
     assert is_wished(path)
-    assert store.scrub(patience=1)
+    assert store.scrub(patience=1).done
     assert files_with(path) == []
     assert not is_wished(path)
 
@@ -56,10 +56,10 @@ def test_a_reader_in_another_process_delays_the_scrub_and_does_not_defeat_it(sto
         other.execute("BEGIN")
         assert other.execute("SELECT count(*) FROM memory").get == 1
         erase(store, 1)
-        assert not store.scrub(patience=0.01)
+        assert not store.scrub(patience=0.01).done
         assert is_wished(path)
         other.execute("COMMIT")
-    assert store.scrub(patience=1)
+    assert store.scrub(patience=1).done
     assert files_with(path) == []
 
 
@@ -75,13 +75,13 @@ def test_a_reader_that_comes_in_the_middle_leaves_only_the_log_to_do(store: Sqli
 
         arm(pin)
         try:
-            assert not store.scrub(patience=0.01)
+            assert not store.scrub(patience=0.01).done
         finally:
             disarm()
         other.execute("COMMIT")
     with behind(path) as other:
         assert other.execute("SELECT value FROM meta WHERE name = 'scrub'").get.startswith("log ")
-    assert store.scrub(patience=1)
+    assert store.scrub(patience=1).done
     assert files_with(path) == []
     assert not is_wished(path)
 
@@ -121,7 +121,7 @@ def test_a_copy_that_somebody_works_on_delays_the_scrub_until_they_are_gone(stor
         fcntl.flock(maker, fcntl.LOCK_EX)
         erase(store, 1)
         for _ in range(2):
-            assert not store.scrub(patience=1)
+            assert not store.scrub(patience=1).done
             assert files_with(path) == [name]
             assert is_wished(path)
     with closing(SqliteStore.open(path)):
@@ -142,7 +142,7 @@ def test_somebody_who_erases_meanwhile_has_a_wish_of_their_own(store: SqliteStor
 
         arm(erase_too)
         try:
-            assert store.scrub(patience=1)
+            assert store.scrub(patience=1).done
         finally:
             disarm()
         assert is_wished(path)
@@ -154,7 +154,7 @@ def test_a_rollback_journal_leaves_nothing_to_empty(path: Path, monkeypatch: pyt
     with closing(SqliteStore.open(path)) as store:
         remember(store, SECRET.decode())
         erase(store, 1)
-        assert store.scrub(patience=1)
+        assert store.scrub(patience=1).done
         assert files_with(path) == []
 
 
@@ -162,7 +162,7 @@ def test_a_store_in_memory_has_nothing_to_scrub():
     with closing(SqliteStore.open(None)) as store:
         remember(store, "one")
         erase(store, 1)
-        assert store.scrub(patience=1)
+        assert store.scrub(patience=1).done
 
 
 def test_the_ledger_has_one_line_for_each_erased_memory_and_heals_a_torn_one(store: SqliteStore, path: Path):
@@ -173,7 +173,7 @@ def test_the_ledger_has_one_line_for_each_erased_memory_and_heals_a_torn_one(sto
     assert ledger.stat().st_mode & 0o777 == 0o600
     os.truncate(ledger, 40)
     erase(store, 2)
-    assert store.scrub(patience=1)
+    assert store.scrub(patience=1).done
     whole = [line for line in ledger.read_text("utf-8").splitlines() if len(line) > 64]
     assert len(whole) == len({line[:64] for line in whole}) == 2
     erase(store, 3)

@@ -23,7 +23,6 @@ from perdure.cli.exit_codes import OK
 from perdure.cli.terminal import dim, err, safe
 from perdure.clock import format_time
 from perdure.errors import shown
-from perdure.location import locate
 
 if TYPE_CHECKING:
     from perdure.cli.render import View
@@ -137,6 +136,8 @@ class Target:
             for name in self.namespaces:
                 line += ["--namespace", name]
         if self.store:
+            from perdure.location import locate
+
             # Not with the password that an address may hold.
             location = locate(self.store)
             line += ["--store", self.store if location.kind == "file" else location.shown]

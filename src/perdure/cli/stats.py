@@ -60,7 +60,7 @@ def main(target: Target) -> View:
     return View(
         json=stats_document(stats, target.namespaces),
         lines=[
-            f"{dim('store')}   {safe(stats.path)}",
+            f"{dim('store')}   {safe(stats.address)}",
             f"{dim('engine')}  {safe(stats.engine)}, schema {stats.schema}, {size}",
             *(f"{dim('model')}   {safe(line)}" for line in _models(stats)),
             *(["", Table(_COLUMNS, shown)] if shown else ["No memories yet."]),

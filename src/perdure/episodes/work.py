@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from perdure.settings import Settings
 
 # So many facts of a conversation count as known, and so many are shown to a model, with so many of the last episodes.
+# Notes about a namespace: what was looked at, and what a model was asked.
+_SEEN: Final = "episodes seen"
+_ASKED: Final = "episodes"
 _FACTS: Final = 100
 _FACTS_SHOWN: Final = 20
 _EPISODES_SHOWN: Final = 3
@@ -98,7 +101,7 @@ def work_on_episodes(services: Services, progress: Progress | None = None) -> Ep
         full += [_FULL.format(namespace)] if maker.is_full else []
         if waiting.is_news and maker.is_done:
             with suppress(StoreReadOnly):
-                services.store.put_note(waiting.note, json.dumps([*waiting.position, maker.still_open]))
+                services.store.put_note(_SEEN, json.dumps([*waiting.position, maker.still_open]), namespace)
         done += review_episodes(services, namespace, reviewing)
     notes = [*full, *model.notes, *([_WAITING] if model.is_exhausted else ())]
     if model.parked:
@@ -120,20 +123,19 @@ def rules_of(settings: Settings) -> Rules:
 
 class OpenConversations(NamedTuple):
     """The conversations that changed, or were open, and have enough messages behind their last episode. When all of
-    them were looked at, the note `note` should say `position`, and which are open still.
+    them were looked at, the note `episodes seen` should say `position`, and which are open still.
     """
 
     names: Sequence[str]
-    note: str
     position: Sequence[object]
     is_news: bool
 
 
 def open_conversations(services: Services, namespace: str, rules: Rules) -> OpenConversations:
     store, now = services.store, services.store.position(namespace, None).seq
-    note, decided_by = f"episodes seen {namespace}", [*map(str, astuple(rules)), model_to_ask(services.settings)]
+    decided_by = [*map(str, astuple(rules)), model_to_ask(services.settings)]
     try:
-        seen, decided_before, waiting = json.loads(store.note(note) or "")
+        seen, decided_before, waiting = json.loads(store.note(_SEEN, namespace) or "")
         still_open = [int(number) for number in waiting]
     except (ValueError, TypeError):
         seen, decided_before, still_open = 0, decided_by, list[int]()
@@ -153,7 +155,7 @@ def open_conversations(services: Services, namespace: str, rules: Rules) -> Open
             if last_position(reader, MESSAGE, name) - last_position(reader, EPISODE, name) >= rules.fewest_closed
         ]
     # Looking at a few lines again costs less than writing down that they were looked at.
-    return OpenConversations(found, note, [now, decided_by], is_news=now - seen > _FEW_LINES)
+    return OpenConversations(found, [now, decided_by], is_news=now - seen > _FEW_LINES)
 
 
 @dataclass
@@ -178,13 +180,9 @@ class EpisodeMaker:
         self.still_open: list[int] = []
         if self.model.name:
             with suppress(ValueError, TypeError, AttributeError):
-                noted = json.loads(self.services.store.note(self._note) or "{}")
+                noted = json.loads(self.services.store.note(_ASKED, self.namespace) or "{}")
                 self.questions = {str(first): int(asked) for first, asked in noted.items()}
         self.noted = dict(self.questions)
-
-    @property
-    def _note(self) -> str:
-        return f"episodes {self.namespace}"
 
     @property
     def is_done(self) -> bool:
@@ -200,7 +198,7 @@ class EpisodeMaker:
         """Note what the model need not be asked again."""
         if self.questions != self.noted:
             with suppress(StoreReadOnly):
-                self.services.store.put_note(self._note, json.dumps(self.questions))
+                self.services.store.put_note(_ASKED, json.dumps(self.questions), self.namespace)
 
     def make_episodes(self, conversation: str) -> int:
         """Cut what is open. Each episode is one transaction, in which everything it rests on is looked at again."""

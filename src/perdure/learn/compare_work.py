@@ -41,6 +41,8 @@ _GROUP: Final = 16
 # So many lines of the log are read at once; fewer than the other are looked at again each time.
 _LINES: Final = 1_000
 _FEW_LINES: Final = 200
+# The note about a namespace that says how far it was looked at.
+_COMPARED: Final = "compared"
 _BRING_WORDS: Final[frozenset[Operation]] = frozenset({"insert", "update", "restore", "undo", "rewind"})
 
 
@@ -80,7 +82,7 @@ def comparing_generation(services: Services) -> Generation | None:
 
 def compared_until(services: Services, namespace: str) -> int:
     """Up to which position of the log everything has been looked at. A log that was restored may be shorter."""
-    seen = int(services.store.note(_note_name(namespace)) or 0)
+    seen = int(services.store.note(_COMPARED, namespace) or 0)
     return seen if seen <= services.store.position(namespace, None).seq else 0
 
 
@@ -132,7 +134,7 @@ def compare_waiting(services: Services, limit: int | None, progress: Progress | 
             if ready or seen - noted > _FEW_LINES:
                 noted = seen
                 with suppress(StoreReadOnly):
-                    services.store.put_note(_note_name(namespace), str(seen))
+                    services.store.put_note(_COMPARED, str(seen), namespace)
             if progress and ready:
                 progress(compared, most)
             if not ready and (found.is_all or found.records):
@@ -170,7 +172,3 @@ def compare_group(
             if is_unchanged(writer, record)
         ]
     return sum(each is not None for each in proposed)
-
-
-def _note_name(namespace: str) -> str:
-    return f"compared {namespace}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from perdure.errors import NotAllowed
 from perdure.maintenance_results import Backup, BackupRestored
+from perdure.store.capabilities import backups_of
 from perdure.store.port import Progress
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ _PASSING: Final = 0.25
 def backup(services: Services, path: str, *, overwrite: bool, progress: Progress | None) -> Backup:
     """A copy of the whole store, with the use that was counted until now."""
     services.store.flush_use(patience=_PASSING)
-    return services.store.backup(path, progress, overwrite=overwrite)
+    return backups_of(services.store).backup(path, progress, overwrite=overwrite)
 
 
 def restore_backup(
@@ -27,4 +28,4 @@ def restore_backup(
     if not services.context.is_person:
         raise NotAllowed("Only a person may put a backup in the place of the store.")
     services.store.flush_use(patience=_PASSING)
-    return services.store.restore_backup(path, keep=keep, erased=erased, progress=progress)
+    return backups_of(services.store).restore_backup(path, keep=keep, erased=erased, progress=progress)

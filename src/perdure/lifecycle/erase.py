@@ -33,6 +33,8 @@ from perdure.lifecycle.write import Plan, apply_plan, is_unchanged, update_tombs
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.lineage import DROPPED
 from perdure.model import Forgotten, MarkdownCopy, Record
+from perdure.store import capabilities
+from perdure.store.capabilities import Scrubbed, listed
 from perdure.store.port import Reader, Store, Writer
 
 SCRUB_PATIENCE: Final = 2.0
@@ -157,15 +159,15 @@ def erase(
 def scrub(store: Store, erased: Forgotten) -> Forgotten:
     """Remove the bytes of what was erased from every file, and say where they may still be."""
     try:
-        scrubbed = store.scrub(patience=SCRUB_PATIENCE)
+        scrubbed = capabilities.scrub(store, patience=SCRUB_PATIENCE)
     except StoreError:
-        scrubbed = False
+        scrubbed = Scrubbed(done=False)
     drop_told_texts()
     point("erase: scrubbed")
-    notes = [*erased.notes, *(() if scrubbed else (_SCRUB_PENDING,))]
+    notes = [*erased.notes, *(() if scrubbed.done else (_SCRUB_PENDING,)), *filter(None, [listed(scrubbed.left)])]
     if backups := known_backups(store):
         notes.append(f"Backups that may still hold it: {', '.join(backups)}. {_RESTORING}")
-    return replace(erased, scrub_pending=not scrubbed, notes=(*notes, _COPIES))
+    return replace(erased, scrub_pending=not scrubbed.done, notes=(*notes, _COPIES))
 
 
 def with_related(scope: SelectionScope, preview: Forgotten, found: RelatedChanges, kept: Iterable[str]) -> Forgotten:

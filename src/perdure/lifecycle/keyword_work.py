@@ -34,6 +34,8 @@ _MOST_ASKED: Final = 200
 # A model whose answers cannot be used so often in a row is not asked again in this run.
 _MOST_INVALID: Final = 3
 _GROUP: Final = 64
+# The note about a namespace that says how far it was looked at.
+_LOOKED_AT: Final = "keywords"
 _NAME_A_MODEL: Final = "Name one in the setting `llm`, or throw away what is parked."
 # So few new lines of the log are looked at again each time.
 _FEW_LINES: Final = 1000
@@ -79,7 +81,7 @@ def add_keywords(services: Services, limit: int | None, progress: Progress | Non
                 progress(looked_at, goal)
         if pending.is_news and looked_at - before == len(pending.numbers):
             with suppress(StoreReadOnly):
-                services.store.put_note(pending.note, pending.position)
+                services.store.put_note(_LOOKED_AT, pending.position, namespace)
     left = total - looked_at
     notes = list(chooser.notes)
     if chooser.parked:
@@ -91,21 +93,20 @@ def add_keywords(services: Services, limit: int | None, progress: Progress | Non
 
 
 class PendingKeywords(NamedTuple):
-    """The memories of a namespace that may want keywords, by number; `position` is what the note `note` should say
-    when all of them were looked at.
+    """The memories of a namespace that may want keywords, by number; `position` is what the note `keywords` should
+    say when all of them were looked at.
     """
 
     numbers: Sequence[int]
-    note: str
     position: str
     is_news: bool
 
 
 def pending_keywords(services: Services, namespace: str) -> PendingKeywords:
     store, categories = services.store, sorted(services.settings.keyword_categories)
-    note, seq = f"keywords {namespace}", store.position(namespace, None).seq
+    seq = store.position(namespace, None).seq
     try:
-        seen, seen_categories = json.loads(store.note(note) or "")
+        seen, seen_categories = json.loads(store.note(_LOOKED_AT, namespace) or "")
     except ValueError:
         seen, seen_categories = 0, categories
     if seen_categories != categories or seen > seq:
@@ -119,7 +120,7 @@ def pending_keywords(services: Services, namespace: str) -> PendingKeywords:
         pending = [record.number for record in chain.from_iterable(groups) if needs_keywords(reader, record)]
     # Looking at a few lines again costs less than writing down that they were looked at.
     is_news = bool(pending) or seq - seen > _FEW_LINES
-    return PendingKeywords(pending, note, json.dumps([seq, categories]), is_news=is_news)
+    return PendingKeywords(pending, json.dumps([seq, categories]), is_news=is_news)
 
 
 def needs_keywords(reader: Reader, record: Record) -> bool:

@@ -18,6 +18,7 @@ from perdure.lifecycle.erase import SCRUB_PATIENCE, drop_told_texts, known_backu
 from perdure.lifecycle.write import Plan, apply_plan
 from perdure.lineage import DROPPED
 from perdure.model import Finding, Json, Record, Revision, replace_record
+from perdure.store.capabilities import Scrubbed, listed, scrub
 from perdure.store.port import LogFilter, Progress
 from perdure.text.secrets import Redact, redact_nested
 from perdure.validation import changes_content
@@ -167,13 +168,16 @@ def plan_without_secrets(current: Record, redact: Redact, dropped: list[int]) ->
 
 def scrub_bytes(services: Services) -> Iterator[Finding]:
     """Remove the bytes of what was dropped from every file, and say where they may still be."""
-    scrubbed = False
+    scrubbed = Scrubbed(done=False)
     with suppress(StoreError):
-        scrubbed = services.store.scrub(patience=SCRUB_PATIENCE)
+        scrubbed = scrub(services.store, patience=SCRUB_PATIENCE)
     drop_told_texts()
-    if not scrubbed:
+    if not scrubbed.done:
         sentence = "The bytes may still be in a log or an unfinished copy that another process uses."
         yield Finding("repair_secrets", "warning", sentence, "They are removed when anybody opens the store next.")
+    if scrubbed.left:
+        remedy = "Whoever keeps the database can remove them there."
+        yield Finding("repair_secrets", "warning", listed(scrubbed.left), remedy)
     if backups := known_backups(services.store):
         sentence = f"Backups that may still hold them: {', '.join(backups)}."
         yield Finding("repair_secrets", "warning", sentence, "Delete them, and make a new one: perdure backup")

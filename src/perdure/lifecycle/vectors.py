@@ -223,17 +223,15 @@ class _EmbeddingRun:
         return _Portion(dict(enumerate(vectors)))
 
     def _put(self, batch: Sequence[Pending], vectors: Mapping[int, Vectors]) -> int:
-        if not vectors:
-            return 0
-        names = sorted({batch[place].namespace for place in vectors})
-        with self._store.write_together(names, patience=self._patience) as writers:
-            writer_of = dict(zip(names, writers, strict=True))
-            return sum(
-                writer_of[batch[place].namespace].put_vector(
-                    self._generation, batch[place].passage_hash, vector.tobytes()
-                )
-                for place, vector in vectors.items()
-            )
+        by_namespace: dict[str, list[tuple[bytes, bytes]]] = {}
+        for place, vector in vectors.items():
+            pair = (batch[place].passage_hash, vector.tobytes())
+            by_namespace.setdefault(batch[place].namespace, []).append(pair)
+        stored = 0
+        for namespace, pairs in sorted(by_namespace.items()):
+            with self._store.write_together([namespace], patience=self._patience) as (writer,):
+                stored += writer.put_vectors(self._generation, pairs)
+        return stored
 
 
 def _is_about_texts(failure: EmbedderUnavailable) -> bool:

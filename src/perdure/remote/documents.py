@@ -31,7 +31,7 @@ def stats_of(document: Mapping[str, Any]) -> StoreStats:
         for each in document.get("generations", ())
     ]
     return StoreStats(
-        path=document.get("path", ""),
+        address=document.get("path", ""),
         engine=document.get("engine", ""),
         schema=document.get("schema", 0),
         bytes=document.get("bytes", 0),

@@ -112,7 +112,7 @@ def changes_by_session(memory: Memory) -> tuple[dict[str, list[datetime]], set[s
             newest.setdefault((name, line.number), line.change.session)
             if line.change.session:
                 changes.setdefault(line.change.session, []).append(line.change.at)
-    waiting = Spool(memory.stats().path).messages()
+    waiting = Spool(memory.stats().address).messages()
     for message in waiting:
         changes.setdefault(message.conversation, []).append(parse_time(message.at, "at"))
     return changes, {*newest.values(), *(message.conversation for message in waiting)}
@@ -162,7 +162,7 @@ def forget_session(
     if dry_run:
         return SessionForgotten(session, tuple(gone), notes=planned.notes if gone else ())
     # First, so that nobody stores it meanwhile.
-    waiting = Spool(memory.stats().path).discard(session)
+    waiting = Spool(memory.stats().address).discard(session)
     with memory.batch() as batch:
         done = undo(dry_run=False)
         for name, records in made.items():

@@ -1,8 +1,12 @@
-"""What a store must do, said without a word about how. `perdure.testing.conformance` is this page as tests."""
+"""What a store must do, said without a word about how. `perdure.testing.conformance` is this page as tests, and
+`perdure.store.capabilities` says what a store may do besides.
+
+No text holds a NUL, because not every store could keep it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias, get_args
@@ -14,7 +18,6 @@ from perdure.model import (
     Checkpoint,
     EvictionCandidate,
     Filter,
-    Finding,
     Identity,
     Operation,
     Record,
@@ -28,7 +31,6 @@ from perdure.values import value_class
 
 if TYPE_CHECKING:
     from perdure.llm.port import Parked
-    from perdure.maintenance_results import Backup, BackupRestored
     from perdure.providers.call import ProviderCall
     from perdure.store.stats import GenerationStats, StoreStats
 
@@ -206,6 +208,7 @@ class Reader(Protocol):
     def page(self, filter: Filter, *, after: int | None, limit: int, newest: bool) -> list[Record]:
         """Ordered by number, from `after` on (exclusive). `since` of a filter is included, `until` is not. Damaged
         memories are left out, and others take their place: a page is shorter than `limit` only at the end.
+        What `perdure.visibility.matches_filter` says holds: entries of metadata are compared as JSON, by type.
         """
         ...
 
@@ -319,13 +322,19 @@ class Writer(Reader, Protocol):
         ...
 
     def put(self, record: Record, change: Change, entry: Entry) -> Record:
-        """Write the record as it became, append the revision, refresh the indexes. Returns it with its new `seq`."""
+        """Write the record as it became, append the revision, refresh the indexes. Returns it with its new `seq`.
+        InvalidInput when a text holds a NUL.
+        """
         ...
 
-    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> bool:
-        """Keep the vector of a passage that a memory has, or the vectors of its windows, one behind the other. False
-        when there is one already, or no such memory.
+    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
+        """Keep the vector of a passage that a memory has, or the vectors of its windows, one behind the other. Nothing
+        happens when there is one already, or no such memory.
         """
+        ...
+
+    def put_vectors(self, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        """The same for many, each with the hash of its passage; how many were kept."""
         ...
 
     def add_tombstone(self, identity: Identity, reason: str, at: datetime) -> None:
@@ -362,14 +371,14 @@ class Writer(Reader, Protocol):
         ...
 
     def unpark(self, id: int) -> None:
-        """Remove parked output; its bytes are gone when `Maintenance.scrub` has returned true."""
+        """Remove parked output; its bytes are gone when the store was scrubbed."""
         ...
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
         """Remove the memory with everything that says what it said: record, payloads of all its revisions, index,
         tags, use, links from it, and the vectors of passages that no other memory has. Others name it as before.
-        Appends a line without a payload. With `traceless` the bytes are gone from every file when `Maintenance.scrub`
-        has returned true.
+        Appends a line without a payload. With `traceless` the bytes are gone from every file when the store was
+        scrubbed.
         """
         ...
 
@@ -471,7 +480,7 @@ class ParkedOutput(Protocol):
         at: datetime,
     ) -> Parked | None:  # fmt: skip
         """It takes the place of what is parked for the same purpose about the same memory. None, and nothing is kept,
-        when there is no such memory or namespace any more.
+        when there is no such memory or namespace any more. A model may say anything: what no text holds is replaced.
         """
         ...
 
@@ -506,8 +515,9 @@ class Maintenance(Protocol):
         ...
 
     def flush_use(self, *, patience: float) -> bool:
-        """Make other processes see now what was counted, waiting at most `patience` seconds for a writer. False when
-        the store is busy, full or cannot be written: then the counts are kept for the next time.
+        """Make other processes see now what was counted, waiting at most `patience` seconds. False when the store is
+        busy, full or cannot be written: then the counts are kept for the next time. A store may wait for whoever
+        writes to the namespace, or for nobody.
         """
         ...
 
@@ -519,46 +529,19 @@ class Maintenance(Protocol):
         """Those that were noted and not taken, oldest first. After `flush_use` none is missing."""
         ...
 
-    def note(self, name: str) -> str | None:
-        """A remark that the engine keeps about the store as a whole."""
+    def note(self, name: str, namespace: str | None = None) -> str | None:
+        """A remark that the engine keeps about a namespace, or about the store as a whole."""
         ...
 
-    def put_note(self, name: str, value: str) -> None: ...
+    def put_note(self, name: str, value: str, namespace: str | None = None) -> None: ...
 
-    def scrub(self, *, patience: float) -> bool:
-        """Make sure that what was erased is in no file of the store any more. False while another process is in the
-        way; whoever opens the store next tries again.
+    def lease(self, name: str, owner: str, seconds: float) -> bool:
+        """Take the lease of this name for so many seconds, or take it again, if nobody else has it: so that one process
+        at a time does what several need not do. With 0 seconds its owner gives it back.
         """
         ...
 
     def stats(self, generation: Generation | None) -> StoreStats: ...
-
-    def check(self) -> Iterator[Finding]:
-        """Look at everything that can be wrong, one finding per check."""
-        ...
-
-    def repair(self) -> Iterator[Finding]:
-        """Bring damaged memories back from the log, where it is proved by its chain, and rebuild what is derived
-        (index, counters). Never touches the log, nor a memory that agrees with it.
-        """
-        ...
-
-
-class Backups(Protocol):
-    def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
-        """A copy of the whole store, made while others read and write, and checked before it gets its name. The note
-        `backups` lists where copies are, or were begun, newest first, as JSON.
-        """
-        ...
-
-    def restore_backup(
-        self, path: str, *, keep: bool, erased: str | None = None, progress: Progress | None = None
-    ) -> BackupRestored:
-        """Become what the backup was, all or nothing. StoreBusy while anyone else has the store open. What was erased
-        here since is erased again, and what another store's `-erased` file lists. With `keep`, a backup of what was
-        there is made first.
-        """
-        ...
 
 
 class Checkpoints(Protocol):
@@ -575,14 +558,19 @@ class Checkpoints(Protocol):
     def delete_checkpoint(self, namespace: str | None, name: str) -> bool: ...
 
 
-class Store(IndexFeed, Generations, ProviderCalls, ParkedOutput, Maintenance, Backups, Checkpoints, Protocol):
-    """Everything a store does. One namespace never sees another."""
+class Store(IndexFeed, Generations, ProviderCalls, ParkedOutput, Maintenance, Checkpoints, Protocol):
+    """Everything that every store does. One namespace never sees another."""
+
+    @property
+    def address(self) -> str:
+        """Where it is, for people: a path, or an address without a password."""
+        ...
 
     def read(self, namespace: str) -> AbstractContextManager[Reader]: ...
 
     def write(self, namespace: str, *, frees_space: bool = False) -> AbstractContextManager[Writer]:
         """Commits on leaving; an exception leaves everything as it was. A transaction that frees space may use what the
-        store keeps in reserve: after a StoreFull it deserves a second attempt.
+        store keeps in reserve, if it keeps any: after a StoreFull it deserves a second attempt.
         """
         ...
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter, itemgetter
@@ -30,6 +32,8 @@ RESTORE: Final = (
 )
 _ID_BYTES: Final = 16
 FLOAT_BYTES: Final = 4
+_ESCAPED_NUL: Final = r"\u0000"
+_ESCAPED_BACKSLASH: Final = r"\\"
 
 _TIMES: Final = ("created_at", "updated_at", "valid_at", "invalid_at", "expires_at")
 _FIELDS: Final = tuple(sorted(set(field_names(Record)) - set(USE_FIELDS)))
@@ -214,7 +218,9 @@ class Payload(NamedTuple):
 
 
 def encode_payload(record: Record, provenance: Mapping[str, Json] | None = None) -> str:
-    """The whole record but its use, canonical: keys sorted, nothing empty, times in ISO 8601."""
+    """The whole record but its use, canonical: keys sorted, nothing empty, times in ISO 8601. InvalidInput when a text
+    holds a NUL.
+    """
     values: dict[str, object] = {
         name: value
         for name, value in zip(_FIELDS, _values(record), strict=True)
@@ -226,7 +232,11 @@ def encode_payload(record: Record, provenance: Mapping[str, Json] | None = None)
             values[name] = format_time(moment)
     if provenance:
         values["provenance"] = provenance
-    return encode_json(values)
+    body = encode_json(values)
+    # A text that shows the escape of a NUL holds none: there the backslash is escaped itself.
+    if _ESCAPED_NUL in body and _ESCAPED_NUL in body.replace(_ESCAPED_BACKSLASH, ""):
+        raise InvalidInput("A text holds a NUL, which cannot be kept.", remedy="Take it out.")
+    return body
 
 
 def decode_payload(body: str | bytes) -> Payload:
@@ -255,6 +265,20 @@ def _checksum(slot: int, hashes: Row, covered: Row) -> int:
     # One template for all columns: a call for each of them takes twice as long.
     text = ("%s" + "\x1f%s" * len(covered)) % (slot, *covered)
     return crc32(text.encode(), crc32(b"".join(hashes)))
+
+
+def check_vector(vector: bytes, dimensions: int) -> None:
+    """InvalidInput when it is no vector, or not of so many dimensions."""
+    if not vector or len(vector) % (dimensions * FLOAT_BYTES):
+        raise InvalidInput(f"A vector of {len(vector)} bytes does not have {dimensions} dimensions.")
+    windows = struct.iter_unpack(f"<{dimensions}f", vector)
+    if not all(0.0 < math.hypot(*window) < math.inf for window in windows):
+        raise InvalidInput("A vector that is zero, or not of finite numbers, has no direction.")
+
+
+def storable(text: str) -> str:
+    """Without halves of surrogate pairs and NULs, which cannot be stored."""
+    return text.encode("utf-8", "replace").decode().replace("\x00", "\N{REPLACEMENT CHARACTER}")
 
 
 def has_dimensions(vector: bytes, dimensions: int) -> bool:

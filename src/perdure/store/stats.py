@@ -31,7 +31,7 @@ class NamespaceStats:
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    path: str
+    address: str
     engine: str
     schema: int
     bytes: int

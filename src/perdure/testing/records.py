@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from perdure.embed.port import Generation
 from perdure.ids import content_hash, new_id
-from perdure.model import BY_MODEL, Change, Operation, Record
+from perdure.model import BY_MODEL, Change, Finding, Operation, Record
+from perdure.store.capabilities import Doctor
 from perdure.store.port import Reader, Store, Writer
 from perdure.text.entry import entry_of, passage_hash
 
@@ -80,5 +81,15 @@ def embed(store: Store, records: Sequence[Record], generation: Generation = GENE
     stored = 0
     for record in records:
         with store.write(record.namespace) as writer:
-            stored += writer.put_vector(generation, passage_hash(record), data)
+            stored += writer.put_vectors(generation, [(passage_hash(record), data)])
     return stored
+
+
+def problems(store: Store) -> list[Finding]:
+    """What a store that can be examined finds wrong with itself."""
+    return [finding for finding in store.check() if finding.level == "problem"] if isinstance(store, Doctor) else []
+
+
+def repair(store: Store) -> list[Finding]:
+    """What a store that can be repaired could not mend."""
+    return [finding for finding in store.repair() if finding.level == "problem"] if isinstance(store, Doctor) else []

@@ -11,7 +11,7 @@ from perdure.embed.port import Generation
 from perdure.errors import Conflict
 from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
-from perdure.store.rows import FLOAT_BYTES, slot_of
+from perdure.store.rows import FLOAT_BYTES, slot_of, storable
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.reader import NO_GENERATION, generation_id
 from perdure.store.sqlite.sql import SQL
@@ -81,10 +81,7 @@ def calls(connection: Database, since: int, limit: int) -> list[ProviderCall]:
 
 def park(connection: Database, namespace: int, parked: Parked) -> Parked | None:
     """As it is kept, with its id."""
-    # Half of a surrogate pair cannot be stored, and a model may say anything.
-    texts = [
-        text.encode("utf-8", "replace").decode() for text in (parked.purpose, parked.model, parked.error, parked.output)
-    ]
+    texts = [storable(text) for text in (parked.purpose, parked.model, parked.error, parked.output)]
     slot = None if parked.memory is None else slot_of(namespace, parked.memory)
     row = (namespace, slot, *texts, parked.attempts, to_micros(parked.at))
     parked_id: int | None = connection.execute(SQL["park"], row).get

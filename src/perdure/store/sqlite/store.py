@@ -15,6 +15,7 @@ from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.model import BY_MODEL, Checkpoint, Finding, Record
+from perdure.store.capabilities import Scrubbed
 from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
 from perdure.store.rows import ALL_WRITTEN, NUMBER_BITS, NUMBER_MASK, range_of
 from perdure.store.sqlite import fork, index_feed, scrub
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
     from perdure.store.stats import GenerationStats, StoreStats
     from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow
 
-# Of the remarks among the facts about the store.
+# Of the remarks and the leases among the facts about the store.
 _NOTE: Final = "note:"
+_LEASE: Final = "lease:"
 # Above every hash of a passage.
 _LAST_HASH: Final = b"\xff" * 33
 _LONG_AGO: Final = -(1 << 62)
@@ -98,6 +100,10 @@ class SqliteStore:
             pool.close()
             raise
         return store
+
+    @property
+    def address(self) -> str:
+        return self._file.path
 
     def _set_up(self, connection: Database, patience: Patience) -> None:
         version = check_schema_version(connection, self._file)
@@ -394,13 +400,23 @@ class SqliteStore:
         with self._pool.reading() as connection:
             return [from_micros(at) for (at,) in connection.execute(SQL["times_after"], (to_micros(moment),))]
 
-    def note(self, name: str) -> str | None:
+    def note(self, name: str, namespace: str | None = None) -> str | None:
         with self._pool.reading() as connection:
-            return connection.execute(SQL["get_meta"], (_NOTE + name,)).get
+            return connection.execute(SQL["get_meta"], (_note_key(name, namespace),)).get
 
-    def put_note(self, name: str, value: str) -> None:
+    def put_note(self, name: str, value: str, namespace: str | None = None) -> None:
         with self._pool.writing() as connection:
-            connection.execute(SQL["change_meta"], (_NOTE + name, value))
+            connection.execute(SQL["change_meta"], (_note_key(name, namespace), value))
+
+    def lease(self, name: str, owner: str, seconds: float) -> bool:
+        now = to_micros(self._clock())
+        with self._pool.writing() as connection:
+            until, _, holder = (connection.execute(SQL["get_meta"], (_LEASE + name,)).get or "0 ").partition(" ")
+            if holder != owner and int(until) > now:
+                return False
+            until = now + int(seconds * 1_000_000)
+            connection.execute(SQL["change_meta"], (_LEASE + name, f"{until} {owner}"))
+            return True
 
     def put_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
         from perdure.store.sqlite import checkpoints
@@ -434,7 +450,7 @@ class SqliteStore:
                 generation_id(connection, generation) if generation else statistics.serving_generation(connection)
             )
             return StoreStats(
-                path=self._file.path,
+                address=self.address,
                 engine=f"SQLite {apsw.sqlite_lib_version()}",
                 schema=newest_schema(),
                 bytes=statistics.size(connection) + size_of(self._file.wal_path),
@@ -454,8 +470,8 @@ class SqliteStore:
         if self._log_head is not None:
             yield from self._log_head.accept()
 
-    def scrub(self, *, patience: float) -> bool:
-        return scrub.scrub(self._pool, self._file, self._ledger, patience)
+    def scrub(self, *, patience: float) -> Scrubbed:
+        return Scrubbed(scrub.scrub(self._pool, self._file, self._ledger, patience))
 
     def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
         from perdure.store.sqlite.backup import create
@@ -538,3 +554,7 @@ class SqliteStore:
             if namespace_id != NO_NAMESPACE and not self._pool.is_writing(connection):
                 self._ids[namespace] = namespace_id
         return namespace_id
+
+
+def _note_key(name: str, namespace: str | None) -> str:
+    return f"{_NOTE}{name}" if namespace is None else f"{_NOTE}{name} {namespace}"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import struct
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Final
@@ -29,10 +27,10 @@ from perdure.store.rows import (
     NUMBER_MASK,
     Row,
     Unwritten,
+    check_vector,
     encode_payload,
     encode_row,
     entry_columns,
-    has_dimensions,
     pack_id,
     pack_name,
     slot_of,
@@ -44,7 +42,7 @@ from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.erasure_ledger import Erasure
 from perdure.store.sqlite.links import put_links
 from perdure.store.sqlite.log_head import LogEnd
-from perdure.store.sqlite.reader import NO_GENERATION, NO_NAMESPACE, SqliteReader, generation_id
+from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.transfer import TRANSFER_SQL, furnish
@@ -156,35 +154,35 @@ class SqliteWriter(SqliteReader):
         if 0 < number <= NUMBER_MASK:
             self._connection.execute(SQL["release_key"], (slot_of(self.namespace_id, number),))
 
-    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> bool:
-        if not has_dimensions(vector, generation.dimensions):
-            raise InvalidInput(f"A vector of {len(vector)} bytes does not have {generation.dimensions} dimensions.")
-        windows = struct.iter_unpack(f"<{generation.dimensions}f", vector)
-        if not all(0.0 < math.hypot(*window) < math.inf for window in windows):
-            raise InvalidInput("A vector that is zero, or not of finite numbers, has no direction.")
+    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
+        self.put_vectors(generation, ((passage_hash, vector),))
+
+    def put_vectors(self, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        for _, vector in vectors:
+            check_vector(vector, generation.dimensions)
         if self.namespace_id == NO_NAMESPACE:
-            return False
+            return 0
         row, generation_key = self._row_to_change(), self._generations.get(generation.name)
         if generation_key is None:
-            generation_key = generation_id(self._connection, generation)
-            if generation_key == NO_GENERATION:
+            generation_key = self._connection.execute(SQL["generation_id"], (generation.name,)).get
+            if generation_key is None:
                 from perdure.store.sqlite.models import require_generation
 
                 generation_key = require_generation(self._connection, generation)
             self._generations[generation.name] = generation_key
-        checksum = vector_checksum(passage_hash, vector)
-        columns = (
-            slot_of(self.namespace_id, row.vector + 1),
-            self.namespace_id,
-            generation_key,
-            passage_hash,
-            checksum,
-            vector,
-        )
-        self._connection.execute(SQL["put_vector"], columns)
-        stored = self._connection.changes()
-        row.vector += stored
-        return stored > 0
+        before = row.vector
+        for passage_hash, vector in vectors:
+            columns = (
+                slot_of(self.namespace_id, row.vector + 1),
+                self.namespace_id,
+                generation_key,
+                passage_hash,
+                vector_checksum(passage_hash, vector),
+                vector,
+            )
+            self._connection.execute(SQL["put_vector"], columns)
+            row.vector += self._connection.changes()
+        return row.vector - before
 
     def add_tombstone(self, identity: Identity, reason: str, at: datetime) -> None:
         text, key, *scope = identity

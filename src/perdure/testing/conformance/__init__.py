@@ -1,4 +1,5 @@
 """The store's contract as tests. A backend passes when a class that inherits `StoreConformance` and opens it passes.
+One that has no file, or cannot be examined, inherits `CoreConformance`, and beside it what else it can do.
 
 class TestMyStore(StoreConformance):
     def open_store(self) -> Store:
@@ -10,6 +11,7 @@ from __future__ import annotations
 from perdure.testing.conformance.backups import BackupsTests
 from perdure.testing.conformance.capacity import CapacityTests
 from perdure.testing.conformance.checkpoints import CheckpointsTests
+from perdure.testing.conformance.doctor import DoctorTests
 from perdure.testing.conformance.erasure import ErasureTests
 from perdure.testing.conformance.expiry import ExpiryTests
 from perdure.testing.conformance.index_feed import IndexFeedTests
@@ -23,10 +25,10 @@ from perdure.testing.conformance.time_travel import TimeTravelTests
 from perdure.testing.conformance.vectors import VectorsTests
 from perdure.testing.conformance.writing import WritingTests
 
-__all__ = ["StoreConformance"]
+__all__ = ["CoreConformance", "StoreConformance"]
 
 
-class StoreConformance(
+class CoreConformance(
     WritingTests,
     LookupTests,
     IsolationTests,
@@ -44,7 +46,10 @@ class StoreConformance(
     ParkedOutputTests,
     ExpiryTests,
     CheckpointsTests,
-    BackupsTests,
     MaintenanceTests,
 ):
-    """Everything that the port promises."""
+    """Everything that the port promises, of every store."""
+
+
+class StoreConformance(CoreConformance, DoctorTests, BackupsTests):
+    """Also what a store may be able to do besides: be examined, repaired, and copied into a file."""

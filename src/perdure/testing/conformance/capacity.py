@@ -17,7 +17,7 @@ from perdure.model import INDEXED_STATES, STATES, TIERS, EvictionCandidate, Oper
 from perdure.store.capacity import EvictionRule, Load
 from perdure.store.port import Store, Use
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
-from perdure.testing.records import NAMESPACE, NOON, amend, change, draft, insert, read_once, remember
+from perdure.testing.records import NAMESPACE, NOON, amend, change, draft, insert, problems, read_once, remember, repair
 from perdure.text.entry import entry_of
 from perdure.text.tokens import estimate
 from perdure.tiers import last_used
@@ -80,8 +80,8 @@ class CapacityTests(StoreTestBase):
             writer.put(record, change("observe"), entry_of(record, lambda text: len(text.split())))
             assert writer.load().tokens == 3
         assert load(store).tokens == 3
-        assert [finding for finding in store.check() if finding.level == "problem"] == []
-        list(store.repair())
+        assert problems(store) == []
+        repair(store)
         assert load(store).tokens == 3
 
     def test_a_transaction_sees_the_load_it_makes_and_a_failed_one_leaves_none(self, store: Store) -> None:

@@ -11,7 +11,7 @@ from perdure.errors import Conflict
 from perdure.model import Checkpoint
 from perdure.store.port import Store
 from perdure.testing.conformance.store_fixture import StoreTestBase
-from perdure.testing.records import NAMESPACE, NOON, amend, remember
+from perdure.testing.records import NAMESPACE, NOON, amend, problems, remember, repair
 
 HERE = Checkpoint("before", NAMESPACE, {}, 0, NOON, "alice")
 
@@ -90,6 +90,6 @@ class CheckpointsTests(StoreTestBase):
         before = store.position(NAMESPACE, None)
         store.put_checkpoint(HERE)
         assert store.position(NAMESPACE, None) == before
-        assert [finding for finding in store.check() if finding.level == "problem"] == []
-        list(store.repair())
+        assert problems(store) == []
+        repair(store)
         assert len(store.checkpoints(NAMESPACE)) == 1

@@ -14,6 +14,7 @@ from perdure.errors import Conflict, NotFound
 from perdure.ids import content_hash, parse_reference
 from perdure.lineage import DROPPED
 from perdure.model import STATES, Filter, Record, identity_of
+from perdure.store.capabilities import scrub
 from perdure.store.capacity import Load
 from perdure.store.port import IndexRow, LogFilter, Position, Store, Use
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
@@ -26,8 +27,10 @@ from perdure.testing.records import (
     draft,
     embed,
     insert,
+    problems,
     read_once,
     remember,
+    repair,
     vector,
 )
 from perdure.text.entry import entry_of, passage_hash
@@ -40,10 +43,6 @@ def erase(store: Store, *numbers: int, namespace: str = NAMESPACE) -> None:
     with store.write(namespace) as writer:
         for number in numbers:
             writer.erase(number, change("erase"))
-
-
-def problems(store: Store) -> list[str]:
-    return [finding.sentence for finding in store.check() if finding.level == "problem"]
 
 
 class ErasureTests(StoreTestBase):
@@ -85,7 +84,7 @@ class ErasureTests(StoreTestBase):
         for text in ("tea", "coffee"):
             remember(store, text)
         erase(store, 2)
-        list(store.repair())
+        repair(store)
         assert remember(store, "milk").number == 3
         assert problems(store) == []
 
@@ -206,7 +205,7 @@ class ErasureTests(StoreTestBase):
         for text in ("tea", "coffee", "milk"):
             remember(store, text)
         erase(store, 1, 3)
-        assert [finding for finding in store.repair() if finding.level == "problem"] == []
+        assert repair(store) == []
         assert [record.text for record in read_once(store).page(EVERY, after=None, limit=9, newest=False)] == ["coffee"]
         assert problems(store) == []
 
@@ -246,8 +245,8 @@ class ErasureTests(StoreTestBase):
         vectors = read_once(store).passage_vectors(GENERATION, [passage_hash(first), passage_hash(second)])
         assert list(vectors) == [passage_hash(first)]
         assert problems(store) == []
-        assert [finding for finding in store.repair() if finding.level == "problem"] == []
-        assert store.scrub(patience=0.0)
+        assert repair(store) == []
+        assert scrub(store, patience=0.0).done
 
     def test_a_recall_index_learns_what_was_erased(self, store: Store) -> None:
         embed(store, [remember(store, "tea"), remember(store, "coffee")])

@@ -8,7 +8,7 @@ from datetime import timedelta
 from perdure.store.port import Store
 from perdure.testing.conformance.store_fixture import StoreTestBase
 from perdure.testing.conformance.time_travel import say
-from perdure.testing.records import NAMESPACE, NOON, amend, change, remember
+from perdure.testing.records import NAMESPACE, NOON, amend, change, problems, remember
 from perdure.text.entry import entry_of
 
 HOUR = timedelta(hours=1)
@@ -70,4 +70,4 @@ class ExpiryTests(StoreTestBase):
         store.put_note("secret", "mine")
         assert (store.note("clock"), store.note("secret"), store.note("engine")) == ("später ☕", "mine", None)
         remember(store, "tea")
-        assert [finding for finding in store.check() if finding.level == "problem"] == []
+        assert problems(store) == []

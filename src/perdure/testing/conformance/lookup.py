@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.ids import Reference, parse_reference
-from perdure.model import STATES, TIERS, Filter
+from perdure.model import STATES, TIERS, Filter, Json
 from perdure.store.port import Store
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import NOON, amend, read_once, remember
 from perdure.tiers import PROPOSED, offered_tier
+from perdure.visibility import matches_filter
 
 FILTERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"tags": ("hot",)}, {"tags": ("hot", "black")}),
@@ -45,6 +46,19 @@ FILTERS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 class LookupTests(StoreTestBase):
+    def test_entries_of_metadata_are_compared_by_type(self, store: Store) -> None:
+        values: list[Json] = [1, "1", True, None, [1, 2], {"1": 1}, 1.5, "true"]
+        for value in values:
+            remember(store, "tea", metadata={"a.b": value})
+        remember(store, "tea")
+        asked = {"1": [1, 5], '"1"': [2], "true": [3], "null": [4], "2": [5], "1.5": [7], '"true"': [8], "false": []}
+        for value, numbers in asked.items():
+            filter = Filter(where=(("a.b", (value,)),))
+            assert sorted(read_once(store).numbers(filter)) == numbers
+            page = read_once(store).page(filter, after=None, limit=9, newest=False)
+            assert [record.number for record in page] == numbers
+            assert all(matches_filter(record, filter) for record in page)
+
     def test_a_memory_is_found_by_each_of_its_names(self, store: Store) -> None:
         remember(store, "coffee")
         record = remember(store, "tea", key="drink:tea")

@@ -24,6 +24,7 @@ EVERY_METHOD: dict[str, Callable[[Store], object]] = {
     "write_times_after": lambda store: store.write_times_after(NOON),
     "note": lambda store: store.note("clock"),
     "put_note": lambda store: store.put_note("clock", "noon"),
+    "lease": lambda store: store.lease("work", "me", 60),
     "put_checkpoint": lambda store: store.put_checkpoint(Checkpoint("c", None, {}, 0, NOON, "tester")),
     "checkpoints": lambda store: store.checkpoints(NAMESPACE),
     "delete_checkpoint": lambda store: store.delete_checkpoint(NAMESPACE, "c"),
@@ -46,8 +47,6 @@ EVERY_METHOD: dict[str, Callable[[Store], object]] = {
     "pending_count": lambda store: store.pending_count(GENERATION),
     "namespaces": lambda store: store.namespaces(),
     "stats": lambda store: store.stats(None),
-    "check": lambda store: list(store.check()),
-    "repair": lambda store: list(store.repair()),
 }
 
 
@@ -103,11 +102,11 @@ class MaintenanceTests(StoreTestBase):
         assert store.namespaces() == [NAMESPACE]
         assert read_once(store).fetch([1])[0].recall_count == 0
 
-    def test_writing_use_down_gives_up_when_someone_writes_and_nothing_is_lost(self, store: Store) -> None:
+    def test_writing_use_down_waits_no_longer_than_its_patience_and_nothing_is_lost(self, store: Store) -> None:
         remember(store, "tea")
         with being_written(store):
             store.note_use([Use(NAMESPACE, 1, 1, NOON, 0, None)])
-            assert not store.flush_use(patience=0.01)
+            assert store.flush_use(patience=0.01) is not self.flush_waits
             if self.reads_during_writes:
                 assert read_once(store).fetch([1])[0].recall_count == 1
         assert store.flush_use(patience=5)
@@ -160,51 +159,35 @@ class MaintenanceTests(StoreTestBase):
         assert stats.bytes > 0
         assert stats.schema >= 1
 
+    def test_a_store_says_where_it_is(self, store: Store) -> None:
+        assert store.address == store.stats(None).address != ""
+
+    def test_a_note_belongs_to_its_namespace_or_to_the_store(self, store: Store) -> None:
+        for namespace in ("a", "b"):
+            remember(store, "tea", namespace)
+        store.put_note("seen", "store")
+        store.put_note("seen", "first", "a")
+        store.put_note("seen", "second", "a")
+        assert (store.note("seen"), store.note("seen", "a"), store.note("seen", "b")) == ("store", "second", None)
+        assert store.note("looked") is None
+
+    def test_one_at_a_time_has_a_lease_and_may_take_it_again(self, store: Store) -> None:
+        assert store.lease("work", "ann", 60)
+        assert store.lease("work", "ann", 60)
+        assert not store.lease("work", "bob", 60)
+        assert store.lease("other", "bob", 60)
+        assert store.lease("work", "ann", 0)
+        assert store.lease("work", "bob", 60)
+
     def test_an_empty_store_has_nothing_to_count(self, store: Store) -> None:
         assert store.stats(GENERATION).namespaces == ()
         assert store.stats(None).namespaces == ()
         assert store.namespaces() == []
         assert store.pending_count(GENERATION) == 0
 
-    def test_a_sound_store_has_no_problems_before_and_after_a_repair(self, store: Store) -> None:
-        record = remember(store, "tea", tags=("hot",))
-        embed(store, [record])
-        amend(store, record, text="green tea", tags=("green",))
-        amend(store, remember(store, "coffee"), "forget", state="deleted")
-        assert [finding for finding in store.check() if finding.level == "problem"] == []
-        rows, words = (
-            store.index_rows(NAMESPACE, GENERATION, 0, 9),
-            read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best,
-        )
-        assert [finding for finding in store.repair() if finding.level == "problem"] == []
-        assert store.index_rows(NAMESPACE, GENERATION, 0, 9) == rows
-        assert read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best == words
-        assert [finding for finding in store.check() if finding.level == "problem"] == []
-
     def test_a_sound_store_has_no_damaged_memories(self, store: Store) -> None:
         remember(store, "tea")
         assert read_once(store).damaged() == read_once(store, "nowhere").damaged() == []
-
-    def test_a_repair_tells_every_recall_index_to_look_again(self, store: Store) -> None:
-        embed(store, [remember(store, "tea"), remember(store, "coffee")])
-        amend(store, remember(store, "milk"), "forget", state="deleted")
-        for generation in (None, GENERATION):
-            before = store.position(NAMESPACE, generation)
-            list(store.repair())
-            after = store.position(NAMESPACE, generation)
-            assert after != before
-            changes = store.index_changes(NAMESPACE, generation, before)
-            assert changes.rows == store.index_rows(NAMESPACE, generation, 0, 9)
-            assert list(changes.removed) == [3]
-            assert list(store.index_changes(NAMESPACE, generation, after).rows) == []
-
-    def test_every_finding_is_a_sentence_and_every_problem_has_a_remedy(self, store: Store) -> None:
-        remember(store, "tea")
-        findings = list(store.check())
-        assert len({finding.check for finding in findings}) == len(findings) > 0
-        for finding in findings:
-            assert finding.sentence.endswith(".")
-            assert finding.level == "ok" or finding.remedy
 
     @pytest.mark.parametrize("method", EVERY_METHOD)
     def test_a_closed_store_says_so(self, store: Store, method: str) -> None:

@@ -14,7 +14,18 @@ from perdure.providers.call import ProviderCall
 from perdure.store.port import Store
 from perdure.store.stats import GenerationStats
 from perdure.testing.conformance.store_fixture import StoreTestBase
-from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, change, embed, read_once, remember
+from perdure.testing.records import (
+    GENERATION,
+    NAMESPACE,
+    NOON,
+    amend,
+    change,
+    embed,
+    problems,
+    read_once,
+    remember,
+    repair,
+)
 from perdure.text.entry import passage_hash
 
 NEWER = replace(GENERATION, version="2", dimensions=2)
@@ -87,7 +98,7 @@ class GenerationsTests(StoreTestBase):
         assert store.generations() == [GenerationStats(GENERATION, 6, 6 * 16, serving=True)]
         assert store.pending_count(GENERATION) == 0
         assert store.pending_count(NEWER) == 6
-        assert [finding for finding in store.check() if finding.level == "problem"] == []
+        assert problems(store) == []
 
     def test_the_vectors_of_earlier_texts_are_dropped_as_well(self, store: Store) -> None:
         record = remember(store, "tea")
@@ -180,6 +191,13 @@ class ParkedOutputTests(StoreTestBase):
         assert not store.unpark(NAMESPACE, late.id)
         assert store.parked(NAMESPACE) == [early]
 
+    def test_what_no_text_holds_is_replaced(self, store: Store) -> None:
+        remember(store, "tea")
+        parked = park(store, 1, output="a\x00b\ud800c")
+        assert parked
+        assert parked.output == "a\N{REPLACEMENT CHARACTER}b?c"
+        assert store.parked(NAMESPACE) == [parked]
+
     def test_a_later_failure_takes_the_place_of_the_earlier_one(self, store: Store) -> None:
         remember(store, "tea")
         first, again = park(store, 1), park(store, 1, output="coffee?", attempts=6)
@@ -215,7 +233,7 @@ class ParkedOutputTests(StoreTestBase):
         with store.write(NAMESPACE) as writer:
             writer.erase(2, change("erase"))
         assert store.parked(NAMESPACE) == []
-        assert [finding for finding in store.check() if finding.level == "problem"] == []
+        assert problems(store) == []
 
     def test_what_earlier_versions_said_is_not_kept_in_what_is_parked(self, store: Store) -> None:
         record = remember(store, "tea")
@@ -231,5 +249,5 @@ class ParkedOutputTests(StoreTestBase):
         parked = park(store, 1)
         store.record_calls([CALL])
         assert store.flush_use(patience=5)
-        list(store.repair())
+        repair(store)
         assert (store.parked(NAMESPACE), store.calls(None, 9)) == ([parked], [CALL])

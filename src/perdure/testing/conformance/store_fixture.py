@@ -24,9 +24,11 @@ RELAXED = settings(
 class StoreTestBase:
     # Whether several threads can use the store at the same moment; a store in memory may take turns.
     reads_during_writes: ClassVar[bool] = True
+    # Whether counts of use wait for whoever writes to the same namespace.
+    flush_waits: ClassVar[bool] = True
 
     def open_store(self) -> Store:
-        """A new, empty store, each time."""
+        """A new, empty store, each time. It should be cheap: some tests open dozens."""
         raise NotImplementedError
 
     @pytest.fixture

@@ -9,7 +9,18 @@ import pytest
 from perdure.errors import InvalidInput
 from perdure.store.port import Store
 from perdure.testing.conformance.store_fixture import StoreTestBase
-from perdure.testing.records import GENERATION, NAMESPACE, amend, draft, embed, insert, read_once, remember, vector
+from perdure.testing.records import (
+    GENERATION,
+    NAMESPACE,
+    amend,
+    draft,
+    embed,
+    insert,
+    problems,
+    read_once,
+    remember,
+    vector,
+)
 from perdure.text.entry import passage, passage_hash
 
 
@@ -35,12 +46,23 @@ class VectorsTests(StoreTestBase):
         embed(store, [first])
         assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector(), vector()]
 
+    def test_many_vectors_are_put_at_once_and_those_that_were_kept_are_counted(self, store: Store) -> None:
+        first, second, there = remember(store, "tea"), remember(store, "coffee"), remember(store, "milk")
+        embed(store, [there])
+        pairs = [(passage_hash(record), vector(0, 1, 0, 0)) for record in (first, second, there, first)]
+        with store.write(NAMESPACE) as writer:
+            assert writer.put_vectors(GENERATION, [*pairs, (bytes(16), vector())]) == 2
+            assert writer.put_vectors(GENERATION, []) == 0
+        assert store.pending_count(GENERATION) == 0
+        rows = store.index_rows(NAMESPACE, GENERATION, 0, 9)
+        assert [row.vector for row in rows] == [vector(0, 1, 0, 0), vector(0, 1, 0, 0), vector()]
+
     def test_the_first_vector_of_a_passage_stays(self, store: Store) -> None:
         record = remember(store, "tea")
         embed(store, [record])
         position = store.position(NAMESPACE, GENERATION)
         with store.write(NAMESPACE) as writer:
-            assert not writer.put_vector(GENERATION, passage_hash(record), vector(0, 0, 0, 1))
+            assert writer.put_vectors(GENERATION, [(passage_hash(record), vector(0, 0, 0, 1))]) == 0
         assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [vector()]
         assert store.position(NAMESPACE, GENERATION) == position
 
@@ -87,7 +109,7 @@ class VectorsTests(StoreTestBase):
         amend(store, record, text="green tea")
         assert embed(store, [record]) == 0
         with store.write("nowhere") as writer:
-            assert not writer.put_vector(GENERATION, passage_hash(record), vector())
+            assert writer.put_vectors(GENERATION, [(passage_hash(record), vector())]) == 0
         assert store.namespaces() == [NAMESPACE]
 
     def test_a_vector_of_the_wrong_size_is_refused_and_nothing_is_stored(self, store: Store) -> None:
@@ -103,11 +125,11 @@ class VectorsTests(StoreTestBase):
         record = remember(store, "tea")
         several = vector(0, 1, 0, 0) + vector(0, 0, 1, 0) + vector(0, 0, 0, 1)
         with store.write(NAMESPACE) as writer:
-            assert writer.put_vector(GENERATION, passage_hash(record), several)
+            writer.put_vector(GENERATION, passage_hash(record), several)
         assert store.pending_count(GENERATION) == 0
         assert [row.vector for row in store.index_rows(NAMESPACE, GENERATION, 0, 9)] == [several]
         assert read_once(store).passage_vectors(GENERATION, [passage_hash(record)]) == {passage_hash(record): several}
-        assert not [finding for finding in store.check() if finding.level == "problem"]
+        assert not problems(store)
 
     @pytest.mark.parametrize("odd", [(0, 0, 0, 0), (1, 0, float("nan"), 0), (float("inf"), 0, 0, 0)], ids=str)
     def test_a_vector_without_a_direction_is_refused(self, store: Store, odd: tuple[float, ...]) -> None:

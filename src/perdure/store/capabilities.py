@@ -1,0 +1,122 @@
+"""What a store may be able to do besides the port: whoever needs it asks here. A store without it is a whole store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+from perdure.embed.port import Generation
+from perdure.errors import StoreUnable
+from perdure.model import Finding
+
+if TYPE_CHECKING:
+    from perdure.maintenance_results import Backup, BackupRestored
+    from perdure.store.port import Progress, Store
+
+
+class Scrubbed(NamedTuple):
+    """Not `done`: somebody is in the way, and the next one who can does the rest. `left` names for people where the
+    store itself cannot look, so that bytes of what was erased may still be there.
+    """
+
+    done: bool
+    left: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Scrub(Protocol):
+    """A store that keeps bytes of what was erased until it removes them."""
+
+    def scrub(self, *, patience: float) -> Scrubbed:
+        """Make sure that what was erased is in no file of the store any more, waiting at most `patience` seconds."""
+        ...
+
+
+@runtime_checkable
+class Doctor(Protocol):
+    """A store that can be examined, and rebuilt from its log."""
+
+    def check(self) -> Iterator[Finding]:
+        """Look at everything that can be wrong, one finding per check."""
+        ...
+
+    def repair(self) -> Iterator[Finding]:
+        """Bring damaged memories back from the log, where it is proved by its chain, and rebuild what is derived
+        (index, counters). Never touches the log, nor a memory that agrees with it.
+        """
+        ...
+
+
+@runtime_checkable
+class FileBackups(Protocol):
+    """A store that can be copied into a file."""
+
+    def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
+        """A copy of the whole store, made while others read and write, and checked before it gets its name. The note
+        `backups` lists where copies are, or were begun, newest first, as JSON.
+        """
+        ...
+
+    def restore_backup(
+        self, path: str, *, keep: bool, erased: str | None = None, progress: Progress | None = None
+    ) -> BackupRestored:
+        """Become what the backup was, all or nothing. StoreBusy while anyone else has the store open. What was erased
+        here since is erased again, and what another store's `-erased` file lists. With `keep`, a backup of what was
+        there is made first.
+        """
+        ...
+
+
+class VectorPage(NamedTuple):
+    """Vectors by the hashes of their passages, and the position of the last."""
+
+    vectors: dict[bytes, bytes]
+    last: int
+
+
+@runtime_checkable
+class VectorScan(Protocol):
+    """A store that reads vectors quicker in a scan of their own than beside their memories. Its `index_rows` is asked
+    without vectors when a whole namespace is read.
+    """
+
+    def index_vectors(self, namespace: str, generation: Generation, after: int, limit: int) -> VectorPage:
+        """The vectors of a generation whose position in the namespace is above `after`, by position. A page without a
+        vector is the end.
+        """
+        ...
+
+
+def scrub(store: Store, *, patience: float) -> Scrubbed:
+    """Where nothing is left after an erasure, nothing has to be removed."""
+    return store.scrub(patience=patience) if isinstance(store, Scrub) else Scrubbed(done=True)
+
+
+def examine(store: Store, *, repair: bool = False) -> Iterator[Finding]:
+    """What a store finds out about itself. A repair is done at once, and its findings come first."""
+    if isinstance(store, Doctor):
+        return chain(list(store.repair()) if repair else [], store.check())
+    if repair:
+        raise StoreUnable(f"{store.address} cannot be repaired by Perdure.", remedy="Restore a backup of it.")
+    sentence = f"{store.address} has no checks of its own, so nothing was looked at."
+    return iter([Finding("store", "warning", sentence, "Use the checks of the database that it is in.")])
+
+
+def backups_of(store: Store) -> FileBackups:
+    """StoreUnable for a store that cannot be copied into a file."""
+    if isinstance(store, FileBackups):
+        return store
+    raise StoreUnable(
+        f"{store.address} is no file, and cannot be copied into one.",
+        remedy="Use the backups of the database, or `perdure export`.",
+    )
+
+
+def vector_scan_of(store: Store) -> VectorScan | None:
+    return store if isinstance(store, VectorScan) else None
+
+
+def listed(left: Sequence[str]) -> str:
+    """Where bytes may still be, for people."""
+    return f"Bytes of it may still be in {', '.join(left)}." if left else ""
