@@ -7,11 +7,9 @@ everything it asks is true until it ends.
 from __future__ import annotations
 
 import json
-import math
 import os
 import secrets
-import struct
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -29,15 +27,15 @@ from perdure.store.port import LogFilter, Review
 from perdure.store.postgres.checkpoints import columns
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.models import parked_columns
-from perdure.store.postgres.pool import Transaction
+from perdure.store.postgres.pool import Question, Transaction
 from perdure.store.postgres.reader import NamespaceRow, PostgresReader, generation_key, require_name, scope_of
 from perdure.store.rows import (
     ALL_WRITTEN,
     NUMBER_MASK,
     Unwritten,
+    check_vector,
     encode_payload,
     encode_row,
-    has_dimensions,
     pack_id,
     unpack_id,
     vector_checksum,
@@ -219,25 +217,39 @@ class PostgresWriter(PostgresReader):
         if 0 < number <= NUMBER_MASK:
             self._send("release_key", number=number)
 
-    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> bool:
-        if not has_dimensions(vector, generation.dimensions):
-            raise InvalidInput(f"A vector of {len(vector)} bytes does not have {generation.dimensions} dimensions.")
-        windows = struct.iter_unpack(f"<{generation.dimensions}f", vector)
-        if not all(0.0 < math.hypot(*window) < math.inf for window in windows):
-            raise InvalidInput("A vector that is zero, or not of finite numbers, has no direction.")
-        if self._is_new and not self._changed:
-            return False
-        key = generation_key(generation)
-        stored = self._ask(
-            "put_vector", position=self._row.vector + 1, generation=key, passage_hash=passage_hash,
-            checksum=vector_checksum(passage_hash, vector), data=vector,
-        )  # fmt: skip
-        if not stored:
-            return False
-        self._row_to_change().vector += 1
-        if key not in self._generations:
-            self._new_generations[key] = generation
-        return True
+    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
+        if generation_key(generation) not in self._generations:
+            self.put_vectors(generation, [(passage_hash, vector)])
+            return
+        check_vector(vector, generation.dimensions)
+        if not self._is_new or self._changed:
+            # Whether it is kept is for the server to know: see `close_namespace`.
+            self._row_to_change().vector += 1
+            self._send("put_vector", **self._vector_columns(generation, passage_hash, vector))
+
+    def put_vectors(self, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        for _, vector in vectors:
+            check_vector(vector, generation.dimensions)
+        if not vectors or (self._is_new and not self._changed):
+            return 0
+        questions: list[Question] = []
+        for passage_hash, vector in vectors:
+            self._row.vector += 1
+            columns = self._vector_columns(generation, passage_hash, vector)
+            questions.append((self._sql["put_vector"], {**self._bindings, **columns}))
+        kept = sum(map(len, self._transaction.ask_all(questions)))
+        if kept:
+            self._row_to_change()
+            key = generation_key(generation)
+            if key not in self._generations:
+                self._new_generations[key] = generation
+        return kept
+
+    def _vector_columns(self, generation: Generation, passage_hash: bytes, vector: bytes) -> dict[str, Any]:
+        return {
+            "position": self._row.vector, "generation": generation_key(generation), "passage_hash": passage_hash,
+            "checksum": vector_checksum(passage_hash, vector), "data": vector,
+        }  # fmt: skip
 
     def add_tombstone(self, identity: Identity, reason: str, at: datetime) -> None:
         own, in_scope, _ = self.tombstone_digests(identity)
