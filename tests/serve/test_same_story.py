@@ -44,7 +44,15 @@ def told(tmp_path_factory: pytest.TempPathFactory, postgres_stores: EmptyStores)
 def test_every_store_answers_what_a_file_answers(told: dict[str, dict[str, list[object]]], chapter: str):
     assert told["file"][chapter]
     for store, story in told.items():
-        assert story[chapter] == told["file"][chapter], store
+        assert without_places(story[chapter]) == told["file"][chapter], store
+
+
+def without_places(told: Any) -> Any:
+    """Only a database says after an erasure where its own bytes may still be."""
+    if isinstance(told, list | tuple):
+        parts = [without_places(part) for part in told if not str(part).startswith("Bytes of it may still be in")]
+        return type(told)(parts)
+    return told
 
 
 def public(kind: type) -> dict[str, Any]:

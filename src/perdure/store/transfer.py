@@ -14,8 +14,9 @@ from perdure.clock import from_micros
 from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput, StoreDamaged, StoreError
 from perdure.model import Change, Checkpoint, Record
+from perdure.store.doctor.chain import line_of
 from perdure.store.erasure import ERASE
-from perdure.store.hash_chain import Line, genesis
+from perdure.store.hash_chain import Line
 from perdure.store.port import Store
 from perdure.store.rows import Row, decode_payload
 from perdure.text.entry import Entry, entry_of
@@ -136,8 +137,7 @@ def copy_store(source: Store, target: Store, namespaces: Sequence[str] | None, t
     giving, taking = transfer_of(source), transfer_of(target)
     names = source.namespaces() if namespaces is None else list(namespaces)
     for name in names:
-        if giving.log_end(name) is None:
-            raise InvalidInput(f"There is no namespace {name!r:.80} to copy.", remedy="`perdure namespaces` lists them.")
+        _require_namespace(giving, name)
         _require_continuation(giving, taking, name)
     serving = source.serving_generation()
     stats = sorted(source.generations(), key=lambda each: each.generation != serving)
@@ -160,6 +160,26 @@ def copy_store(source: Store, target: Store, namespaces: Sequence[str] | None, t
             target.serve(serving)
     _verify(giving, taking, source, target, names)
     return copied
+
+
+def lacking(source: Store, target: Store | None, namespaces: Sequence[str] | None) -> list[CopiedNamespace]:
+    """How many lines a copy would bring. Vectors are not counted."""
+    giving, taking = transfer_of(source), None if target is None else transfer_of(target)
+    found: list[CopiedNamespace] = []
+    for name in source.namespaces() if namespaces is None else namespaces:
+        end = _require_namespace(giving, name)
+        if taking is not None:
+            _require_continuation(giving, taking, name)
+        there = taking.log_end(name) if taking is not None else None
+        found.append(CopiedNamespace(name, end.seq - (there.seq if there else 0), 0))
+    return found
+
+
+def _require_namespace(giving: Transfer, name: str) -> LogEnd:
+    end = giving.log_end(name)
+    if end is None:
+        raise InvalidInput(f"There is no namespace {name!r:.80} to copy.", remedy="`perdure namespaces` lists them.")
+    return end
 
 
 def _require_continuation(giving: Transfer, taking: Transfer, name: str) -> None:
@@ -261,8 +281,10 @@ def _compare_sample(source: Store, target: Store, name: str) -> None:
             raise StoreDamaged(f"The memories of {name!r:.80} did not arrive as they were.")
 
 
-def start_of(name: str) -> LogEnd:
-    return LogEnd(0, genesis(name))
+def logged_line(row: Row) -> LoggedLine:
+    """From the columns of `perdure.store.doctor.chain.line_of`, with the body as text."""
+    line, stored, salt, _ = line_of(row)
+    return LoggedLine(line, stored, salt, row[-1])
 
 
 def require_hash(head: bytes, logged: LoggedLine) -> None:

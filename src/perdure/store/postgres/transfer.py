@@ -7,12 +7,11 @@ from uuid import UUID
 from perdure.embed.port import Generation
 from perdure.llm.port import Parked
 from perdure.model import Checkpoint
-from perdure.store.doctor.chain import line_of
 from perdure.store.postgres.pool import Pool
 from perdure.store.postgres.reader import generation_key
 from perdure.store.postgres.sql import transfer_queries
 from perdure.store.rows import has_dimensions, is_sound_vector
-from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow
+from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow, logged_line
 
 
 def log_end(pool: Pool, namespace: UUID) -> LogEnd | None:
@@ -25,7 +24,7 @@ def logged_lines(pool: Pool, namespace: UUID, after: int, limit: int) -> list[Lo
     sql = transfer_queries(pool.address.schema)
     bindings = {"namespace": namespace, "after": after, "limit": limit}
     (rows,) = pool.ask(namespace, (sql["dump_lines"], bindings))
-    return [LoggedLine(line, stored, salt, row[-1]) for row, (line, stored, salt, _) in zip(rows, map(line_of, rows), strict=True)]
+    return [logged_line(row) for row in rows]
 
 
 def belongings(pool: Pool, namespace: UUID, checkpoints: list[Checkpoint], parked: list[Parked]) -> Belongings:

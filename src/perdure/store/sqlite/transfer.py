@@ -8,16 +8,15 @@ from typing import Final
 from perdure.clock import to_micros
 from perdure.embed.port import Generation
 from perdure.model import Checkpoint
-from perdure.store.doctor.chain import line_of
 from perdure.store.queries import load_queries
 from perdure.store.rows import encode_json, has_dimensions, is_sound_vector, range_of, slot_of
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.checkpoints import EVERYTHING
 from perdure.store.sqlite.erasure import UNVERSIONED, dropped_until
 from perdure.store.sqlite.models import park, parked
-from perdure.store.sqlite.reader import NO_NAMESPACE, generation_id, secret_of
+from perdure.store.sqlite.reader import generation_id, secret_of
 from perdure.store.sqlite.sql import SQL
-from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow
+from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow, logged_line
 
 TRANSFER_SQL: Final = load_queries(Path(__file__).with_name("transfer.sql"))
 
@@ -29,7 +28,7 @@ def log_end(connection: Database, namespace: int) -> LogEnd | None:
 
 def logged_lines(connection: Database, namespace: int, after: int, limit: int) -> list[LoggedLine]:
     rows = connection.execute(TRANSFER_SQL["dump_lines"], (namespace, after, limit)).fetchall()
-    return [LoggedLine(line, stored, salt, body) for line, stored, salt, body in map(line_of, rows)]  # pyright: ignore
+    return [logged_line(row) for row in rows]
 
 
 def belongings(connection: Database, namespace: int, name: str, checkpoints: list[Checkpoint]) -> Belongings:
@@ -99,6 +98,3 @@ def put_checkpoint(connection: Database, namespace: int, checkpoint: Checkpoint,
 def adopt_checkpoint(connection: Database, checkpoint: Checkpoint) -> None:
     ids = {name: id for id, name in connection.execute(SQL["namespace_names"])}
     put_checkpoint(connection, EVERYTHING, checkpoint, ids)
-
-
-__all__ = ["NO_NAMESPACE", "TRANSFER_SQL", "adopt_checkpoint", "belongings", "furnish", "log_end", "logged_lines", "vector_rows"]
