@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from datetime import timedelta
@@ -15,7 +16,9 @@ from clocks import NOON, HandClock
 from perdure import Memory
 from perdure.buggify import arm, disarm
 from perdure.errors import Conflict
-from perdure.model import STATES, Filter
+from perdure.ids import content_hash
+from perdure.model import STATES, Filter, Identity
+from perdure.services import copy_between
 from perdure.store.paging import records
 from perdure.store.port import LogFilter
 from perdure.testing.embedder import WordEmbedder
@@ -45,19 +48,19 @@ def lived(tmp_path: Path) -> Path:
                 memory.undo(batch)
         memory.upsert("person:ann", "Ann lives in Osaka")
         memory.upsert("person:ann", "Ann lives in Kyoto")
-        memory.erase(7)
-        memory.set_limits(max_items=500)
-        other = memory.in_namespace("other") if hasattr(memory, "in_namespace") else memory
-        other.remember("elsewhere")
+        memory.erase(7, confirm=True)
+        memory.capacity(max_items=500)
         for _ in range(5):
             memory.recall(f"tea {source.randrange(7)}")
+    with Memory(path, embedder=WordEmbedder(), clock=clock, actor="ada", namespace="other") as memory:
+        memory.remember("elsewhere")
     return path
 
 
 def copied(source: str | Path, goal: str | Path, *more: str, code: int = 0) -> Any:
     answer = User({})("copy", "--from", str(source), "--to", str(goal), "--json", *more)
     assert answer.code == code, answer.out + answer.err
-    return answer.json
+    return json.loads(answer.out or answer.err)
 
 
 def told(store: str | Path) -> dict[str, Any]:
@@ -106,9 +109,6 @@ def test_what_was_forgotten_stays_forgotten_after_a_move(lived: Path, postgres_s
         with Memory(store, embedder="none") as memory:
             reader = read_once(memory._services.store)
             for text in ("corrected 0 about milk", "a secret of the database"):
-                from perdure.ids import content_hash
-                from perdure.model import Identity
-
                 assert reader.tombstone_since(Identity(content_hash(text))) is not None, text
 
 
@@ -117,7 +117,7 @@ def test_a_copy_goes_on_where_it_stopped_and_carries_what_was_erased_since(lived
     copied(lived, url)
     with Memory(lived, embedder=WordEmbedder(), actor="ada") as memory:
         memory.remember("said since")
-        memory.erase(3)
+        memory.erase(3, confirm=True)
         memory.update(4, text="said differently since")
     again = copied(lived, url)
     assert 3 <= sum(each["lines"] for each in again["namespaces"]) <= 4
@@ -157,8 +157,6 @@ def test_a_copy_that_dies_leaves_each_namespace_whole_or_absent(
 
         arm(die)
         with pytest.raises(KeyboardInterrupt):
-            from perdure.services import copy_between
-
             copy_between(str(lived), url, None, lambda *_: None)
         disarm()
         with Memory(url, embedder="none") as memory:

@@ -86,7 +86,9 @@ class Receiver(Protocol):
         """Take everything that the log does not hold, in place of what was there."""
         ...
 
-    def put_vectors(self, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int: ...
+    def take_vectors(self, generation: Generation, vectors: Sequence[VectorRow]) -> int:
+        """Those of earlier texts as well, which no memory has now; how many were new."""
+        ...
 
     def drop_payloads(self, number: int, seqs: Sequence[int] | None = None) -> None: ...
 
@@ -217,7 +219,7 @@ def _copy_namespace(giving: Transfer, taking: Transfer, name: str, generations: 
         for generation in generations:
             position = 0
             while rows := giving.vector_rows(name, generation, position, VECTORS_AT_A_TIME):
-                vectors += receiver.put_vectors(generation, [(row.passage_hash, row.data) for row in rows])
+                vectors += receiver.take_vectors(generation, rows)
                 position = rows[-1].position
     return CopiedNamespace(name, lines, vectors)
 

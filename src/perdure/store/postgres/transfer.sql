@@ -40,6 +40,12 @@ SELECT position, passage_hash, checksum, data FROM perdure.vector
 WHERE namespace = %(namespace)s AND generation = %(generation)s AND position > %(after)s
 ORDER BY position LIMIT %(limit)s;
 
+-- name: take_vector
+-- Also of a text that no memory has now: whoever asks for an earlier moment finds by it.
+INSERT INTO perdure.vector (namespace, position, generation, passage_hash, checksum, data)
+VALUES (%(namespace)s, %(position)s, %(generation)s, %(passage_hash)s, %(checksum)s, %(data)s)
+ON CONFLICT DO NOTHING RETURNING position;
+
 -- name: take_key
 -- Two memories may have changed keys; the other one is written again by a later line.
 UPDATE perdure.memory SET key = NULL

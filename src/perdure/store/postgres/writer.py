@@ -41,7 +41,7 @@ from perdure.store.rows import (
     vector_checksum,
 )
 from perdure.store.postgres.sql import transfer_queries
-from perdure.store.transfer import Belongings, LoggedLine, require_hash
+from perdure.store.transfer import Belongings, LoggedLine, VectorRow, require_hash
 from perdure.text.entry import Entry, terms_length
 from perdure.values import value_class
 
@@ -228,6 +228,13 @@ class PostgresWriter(PostgresReader):
             self._send("put_vector", **self._vector_columns(generation, passage_hash, vector))
 
     def put_vectors(self, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        return self._put_vectors(self._sql["put_vector"], generation, vectors)
+
+    def take_vectors(self, generation: Generation, vectors: Sequence[VectorRow]) -> int:
+        sql = transfer_queries(self._transaction.schema)["take_vector"]
+        return self._put_vectors(sql, generation, [(row.passage_hash, row.data) for row in vectors])
+
+    def _put_vectors(self, sql: str, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
         for _, vector in vectors:
             check_vector(vector, generation.dimensions)
         if not vectors or (self._is_new and not self._changed):
@@ -236,7 +243,7 @@ class PostgresWriter(PostgresReader):
         for passage_hash, vector in vectors:
             self._row.vector += 1
             columns = self._vector_columns(generation, passage_hash, vector)
-            questions.append((self._sql["put_vector"], {**self._bindings, **columns}))
+            questions.append((sql, {**self._bindings, **columns}))
         kept = sum(map(len, self._transaction.ask_all(questions)))
         if kept:
             self._row_to_change()

@@ -38,6 +38,10 @@ SELECT digest, at, reason FROM tombstone WHERE namespace = ?;
 SELECT id & 4294967295, passage_hash, checksum, data FROM vector
 WHERE id > ? AND id <= ? AND generation = ? ORDER BY id LIMIT ?;
 
+-- name: take_vector
+-- Also of a text that no memory has now: whoever asks for an earlier moment finds by it.
+INSERT OR IGNORE INTO vector (id, namespace, generation, passage_hash, checksum, data) VALUES (?, ?, ?, ?, ?, ?);
+
 -- name: take_key
 -- Two memories may have changed keys; the other one is written again by a later line.
 UPDATE memory SET key = NULL WHERE namespace = ? AND key = ? AND slot <> ?;

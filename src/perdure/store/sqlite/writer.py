@@ -46,7 +46,7 @@ from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.transfer import TRANSFER_SQL, furnish
-from perdure.store.transfer import Belongings, LoggedLine, require_hash
+from perdure.store.transfer import Belongings, LoggedLine, VectorRow, require_hash
 from perdure.text.entry import Entry, terms_length
 from perdure.values import field_names, value_class
 
@@ -158,6 +158,13 @@ class SqliteWriter(SqliteReader):
         self.put_vectors(generation, ((passage_hash, vector),))
 
     def put_vectors(self, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        return self._put_vectors(SQL["put_vector"], generation, vectors)
+
+    def take_vectors(self, generation: Generation, vectors: Sequence[VectorRow]) -> int:
+        pairs = [(row.passage_hash, row.data) for row in vectors]
+        return self._put_vectors(TRANSFER_SQL["take_vector"], generation, pairs)
+
+    def _put_vectors(self, sql: str, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
         for _, vector in vectors:
             check_vector(vector, generation.dimensions)
         if self.namespace_id == NO_NAMESPACE:
@@ -180,7 +187,7 @@ class SqliteWriter(SqliteReader):
                 vector_checksum(passage_hash, vector),
                 vector,
             )
-            self._connection.execute(SQL["put_vector"], columns)
+            self._connection.execute(sql, columns)
             row.vector += self._connection.changes()
         return row.vector - before
 
