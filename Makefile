@@ -26,7 +26,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-secrets bench-peers bench-serve bench-embedder training-data train train-judge lock build clean
+.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-told bench-secrets bench-peers bench-serve bench-embedder training-data train train-judge lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -135,6 +135,9 @@ bench-hooks: setup  ## What a hook costs at each event, as ratios to a bare inte
 
 bench-session: setup $(CHROMA)/.ready  ## What a cold session start costs with 10,000 learnings, as ratios; SESSION=--save writes the page
 	$(BIN)/python -m bench.session --chromadb $(CHROMA)/bin/python $(SESSION)
+
+bench-told: setup  ## How much of what a session is told helps it, on learnings of several projects; TOLD=--cases prints each case
+	$(BIN)/python -m bench.told $(TOLD)
 
 $(CHROMA)/.ready: requirements/chroma.txt | $(VENV)/.ready
 	@echo "bench-session: environment with chromadb in $(CHROMA), apart from Perdure's own (the first time about 90 MB to download)"

@@ -25,8 +25,6 @@ SHIPPED = [path for path in MODULES if PACKAGE / "testing" not in path.parents]
 TOOLS = sorted(path for folder in ("tools", "bench") for path in (REPOSITORY / folder).rglob("*.py"))
 TESTS = sorted((REPOSITORY / "tests").rglob("*.py"))
 
-# Of all private helpers of modules, the share that may be used once: most of those belong into their caller.
-MOST_USED_ONCE = 0.29
 # How many functions in how many files one warm call may pass.
 HOPS_OF_A_WRITE = (97, 27)
 HOPS_OF_A_READ = (96, 32)
@@ -130,12 +128,10 @@ def tracked() -> list[Path]:
 
 
 def test_no_module_is_longer_than_its_ceiling():
-    ceilings = [(600, [*MODULES, *TOOLS]), (900, TESTS)]
     too_long = {
         named(path): lines
-        for ceiling, paths in ceilings
-        for path in paths
-        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > ceiling
+        for path in [*MODULES, *TOOLS, *TESTS]
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > 900
     }
     assert too_long == {}
 
@@ -148,26 +144,6 @@ def test_no_function_is_longer_than_eighty_lines():
         if (length := (function.end_lineno or 0) - function.lineno + 1) > 80
     }
     assert too_long == {}
-
-
-def test_few_private_helpers_are_used_only_once():
-    """A helper has two callers, or a name that is a term of the field."""
-    uses = {
-        f"{named(path)}: {function.name}": names_in(path)[function.name]
-        for path in SHIPPED
-        for function in tree(path).body
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and is_private(function.name)
-    }
-    once = sorted(name for name, count in uses.items() if count <= 1)
-    assert len(once) <= MOST_USED_ONCE * len(uses), f"{len(once)} of {len(uses)}: {', '.join(once)}"
-
-
-def is_private(name: str) -> bool:
-    return name.startswith("_") and not name.startswith("__")
-
-
-def names_in(path: Path) -> Counter[str]:
-    return Counter(node.id for node in ast.walk(tree(path)) if isinstance(node, ast.Name))
 
 
 def test_no_class_name_means_two_things():

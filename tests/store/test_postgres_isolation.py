@@ -40,8 +40,8 @@ VALUES: dict[str, Any] = {
 }  # fmt: skip
 TEXTS = set(
     """
-    name by_model spec_folder conversation_id file_path anchor_id kind folder first_key last_key tag reason purpose model
-    error output owner value provider version body
+    name by_model spec_folder conversation_id file_path anchor_id kind folder first_key last_key tag reason purpose
+    model error output owner value provider version body
     """.split()
 )
 BYTES = {"content_hash", "passage_hash", "terms", "salt", "secret", "head", "digest", "data", "checksum_of"}

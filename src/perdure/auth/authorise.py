@@ -9,11 +9,10 @@ from datetime import datetime
 from typing import Final, Literal, TypeAlias, get_args
 
 from perdure.errors import AccessDenied, Unauthenticated, shown
+from perdure.vocabulary import Writer
 
 Scope: TypeAlias = Literal["read", "write", "delete", "admin"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
-Writer: TypeAlias = Literal["person", "model"]
-WRITERS: Final[tuple[Writer, ...]] = get_args(Writer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Any, Final, cast
 
-from perdure.auth.authorise import SCOPES, WRITERS, AccessToken, Scope, Writer
+from perdure.auth.authorise import SCOPES, AccessToken, Scope
 from perdure.clock import Clock, format_time, parse_iso_time, system_clock
 from perdure.errors import (
     Conflict,
@@ -40,6 +40,7 @@ from perdure.errors import (
 from perdure.files import private_folder
 from perdure.location import StoreLocation, StrPath, locate
 from perdure.validation import check_choice, check_namespaces, check_single_line
+from perdure.vocabulary import WRITERS, Writer
 
 # A token is `perdure_<id>_<secret>`: the id is no secret, and says which line of the file to compare with.
 PREFIX: Final = "perdure_"

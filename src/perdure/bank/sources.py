@@ -36,7 +36,6 @@ Kind: TypeAlias = Literal[
     "claude-code transcripts", "codex transcripts", "table",
 ]  # fmt: skip
 TRANSCRIPTS: Final[Mapping[str, Agent]] = {"claude-code transcripts": "claude-code", "codex transcripts": "codex"}
-TOOLS: Final = ("claude-code", "codex", "iflow", "opencode")
 _SQLITE: Final = b"SQLite format 3\0"
 _LOOKED_AT: Final = 200
 _BEGINNING: Final = 64 << 10

@@ -41,8 +41,8 @@ EVERY_OPTION: Final = "perdure.every_option"
 REFERENCE: Final = "perdure.reference"
 # Commands about all namespaces have no --namespace, and those about no store have no --store either.
 WHOLE_STORE: Final = frozenset({
-    "backup", "doctor", "egress", "migrate", "namespaces", "restore-backup", "session forget", "session list", "token list",
-    "token revoke", "work",
+    "backup", "doctor", "egress", "migrate", "namespaces", "restore-backup", "session forget", "session list",
+    "token list", "token revoke", "work",
 })  # fmt: skip
 NO_STORE: Final = frozenset({
     "copy", "install", "session off", "session on", "session private", "session shared", "uninstall",

@@ -366,6 +366,7 @@ def _document(block: SessionBlock) -> dict[str, Any]:
         "constitutional": [memory_of(record) for record in block.constitutional],
         "entries": [entry_of(hit) for hit in block.entries],
         "no_room": [entry_of(hit) for hit in block.left_out],
+        "from_files": block.from_files,
     }  # fmt: skip
 
 
@@ -391,7 +392,7 @@ def explanation_lines(document: Mapping[str, Any]) -> Iterator[str]:
 def _cost(document: Mapping[str, Any]) -> str:
     from perdure.session.start import MOST_CHARACTERS
 
-    told = len(document["entries"]) + len(document["constitutional"])
+    told = len(document["entries"]) + len(document["constitutional"]) + document.get("from_files", 0)
     room = f"{document['characters']:,} of {MOST_CHARACTERS:,} characters"
     left_out = f", {len(document['no_room'])} found no room" if document["no_room"] else ""
     return dim(f"{count_memories(told)}, about {document['tokens']:,} tokens, {room}{left_out}")

@@ -20,12 +20,8 @@ from perdure.mcp.tool import (
     ToolCall,
     choice,
 )
+from perdure.vocabulary import FACT_CATEGORIES, LEARNING_CATEGORIES, TIERS
 
-_LEARNINGS: Final = ("anti-patterns", "patterns", "heuristics")
-_FACTS: Final = (
-    "identity", "preference", "interest", "personality", "relationship", "experience", "goal", "guideline",
-)  # fmt: skip
-TIERS: Final = ("constitutional", "critical", "important", "normal", "temporary", "deprecated")
 _TEXT_ALIASES: Final = ("content", "memory", "fact", "note", "body", "observation", "message")
 ID_ALIASES: Final = ("number", "memory", "memoryId", "ref", "reference", "key")
 # So many tasks may be open in one process; the token itself is always understood.
@@ -142,8 +138,7 @@ _IDS: Final = Parameter(
 _CATEGORY: Final = Parameter(
     "category",
     TEXT,
-    "identity, preference, interest, personality, relationship, experience, goal, guideline, or for learnings "
-    "anti-patterns, patterns, heuristics.",
+    f"{', '.join(FACT_CATEGORIES)}, or for learnings {', '.join(LEARNING_CATEGORIES)}.",
 )
 _TAGS: Final = Parameter("tags", TEXTS, "Labels to find it by.", aliases=("tag", "labels"))
 
@@ -151,7 +146,7 @@ _FACT: Final = schemas.object_of(
     "action category fact",
     action=choice("new", "reinforce", "update", "invalidate"),
     existing_fact_id=NUMBER,
-    category=choice(*_FACTS),
+    category=choice(*FACT_CATEGORIES),
     fact=TEXT,
     keywords=TEXTS,
 )
@@ -191,7 +186,9 @@ CORE_TOOLS: Final = (
             Parameter("name", TEXT, "A short title.", required=True, aliases=("title",)),
             Parameter("description", TEXT, "What was learned.", required=True, aliases=(*_TEXT_ALIASES, "text")),
             Parameter("reasoning", TEXT, "Why it matters, and how it was found out.", required=True, aliases=("why",)),
-            Parameter("category", choice(*_LEARNINGS), "Which kind of learning.", required=True, aliases=("type",)),
+            Parameter(
+                "category", choice(*LEARNING_CATEGORIES), "Which kind of learning.", required=True, aliases=("type",)
+            ),
             Parameter("references", TEXTS, "Related files, features, projects.", aliases=("refs", "files")),
         ),
         schemas.WRITTEN,

@@ -26,7 +26,7 @@ _draining: Final = threading.Lock()
 
 def answer_hook(memory: LazyMemory, given: object) -> dict[str, Any]:
     """The result of the tool: nothing to say is an empty object, and so is everything that goes wrong."""
-    event = event_of(given if is_object(given) else {}, os.environ, "claude")
+    event = event_of(given if is_object(given) else {}, os.environ, "claude-code")
     deadline = time.monotonic() + BUDGET
     handler = ServedHandler(event, deadline, partial(_opened, memory), os.environ, memory.options)
     context = in_time(handler.context, BUDGET) or ""

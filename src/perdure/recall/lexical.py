@@ -217,23 +217,28 @@ class Lexical:
             held[rows] = True
         return held
 
-    def coverage(
-        self, query_terms: Sequence[int], rows: Rows, neighbours: Rows, counts: WordCounts | None = None
+    def worth_around(
+        self, query_terms: Sequence[int], rows: Rows, neighbours: Sequence[Rows], counts: WordCounts | None = None
     ) -> NDArray[np.float64]:
-        """The share of these words, by how telling they are, that stand in each row or in one of its column of
-        neighbours (-1: none).
+        """What those of these words are worth that a row lacks and its neighbours hold. There is a column of neighbours
+        for each row (-1: none), in groups: a word counts half if one of the first group holds it, and half as much
+        again with each further group.
         """
-        query_terms, counts = query_terms[:_BITS], counts or self._own
-        found = self._find(query_terms)
+        query_terms, weigh = query_terms[:_BITS], counts or self._own
         # One place more than there are rows, so that -1 falls on it.
-        held = np.zeros(len(self.lengths) + 1, np.uint64)
-        for which, (holders, _) in enumerate(found.values()):
+        held, worths = np.zeros(len(self.lengths) + 1, np.uint64), np.zeros(len(query_terms))
+        for which, (term, (holders, _)) in enumerate(self._find(query_terms).items()):
             held[holders] |= np.uint64(1 << which)
-        # A word that only rows held that are gone is as good as unknown.
-        worths = np.array([counts.idf(term, len(each)) if len(each) else 0.0 for term, (each, _) in found.items()])
-        together = np.bitwise_or.reduce(held[neighbours], axis=0, initial=np.uint64(0)) | held[rows]
-        bits = together >> np.arange(len(worths), dtype=np.uint64)[:, np.newaxis]
-        return worths @ (bits & np.uint64(1)).astype(np.float64) / max(worths.sum(), 1e-9)
+            # A word that only rows held that are gone is as good as unknown.
+            worths[which] = weigh.idf(term, len(holders)) if len(holders) else 0.0
+        bits, so_far, share = np.arange(len(worths), dtype=np.uint64)[:, np.newaxis], held[rows], 1.0
+        around = np.zeros(len(rows))
+        for group in neighbours:
+            share /= 2
+            together = np.bitwise_or.reduce(held[group], axis=0) | so_far
+            around += share * (worths @ ((together & ~so_far) >> bits & np.uint64(1)).astype(np.float64))
+            so_far = together
+        return around
 
     def _find(self, query_terms: Sequence[int]) -> dict[int, Holders]:
         """Who holds each of these terms. One search asks for the same words several times, and one process for the same

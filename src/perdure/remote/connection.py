@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, cast
 from urllib.parse import urlencode
 
 from perdure import __version__, errors
@@ -33,13 +33,12 @@ from perdure.errors import (
 )
 from perdure.location import refuse_secrets
 from perdure.model import Forgotten
+from perdure.operations import Method
 from perdure.providers.address import Endpoint, parse_url
 from perdure.providers.answer import Answer, one_line, retry_after
 from perdure.providers.connections import Connections, ExchangeFailed, explained, headers_of
 from perdure.remote.decoding import Undecodable, decode
 from perdure.results import ProposedCorrection
-
-Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 SECONDS: Final = 60.0
 # For work that takes as long as there is to do.

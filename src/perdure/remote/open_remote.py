@@ -20,6 +20,7 @@ from perdure.remote.namespace import RemoteNamespace
 from perdure.settings import Settings
 from perdure.store.port import Store
 from perdure.validation import StrPath, check_namespace, check_single_line, number_in, optional
+from perdure.vocabulary import WRITERS
 
 T = TypeVar("T")
 _TOKEN: Final = "PERDURE_TOKEN"  # noqa: S105 - the name of a variable
@@ -121,7 +122,7 @@ class OpenRemote(Memory):
 
 
 def _headers(writer: object, session: object) -> dict[str, str]:
-    if writer not in {None, "person", "model"}:
+    if writer is not None and writer not in WRITERS:
         raise UnknownChoice(f"There is no writer {shown(writer)}.", remedy="Use 'person' or 'model'.")
     noted = optional(check_single_line, session, "session")
     said = {"perdure-writer": "model"} if writer == "model" else {}

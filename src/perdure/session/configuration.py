@@ -16,6 +16,7 @@ from perdure.git import is_tracked
 from perdure.project import project_root
 from perdure.trusted_projects import HERE, Refused, is_trusted, may_choose
 from perdure.values import field, replace, value_class
+from perdure.vocabulary import KEYWORD_TIERS
 
 if TYPE_CHECKING:
     from perdure.settings import Settings
@@ -33,7 +34,6 @@ MODELS: Final = {
 HOSTS: Final = {
     "gemini": "generativelanguage.googleapis.com", "voyage": "api.voyageai.com", "openai": "api.openai.com",
 }  # fmt: skip
-KEYWORDS: Final = ("auto", "claude", "haiku", "ollama", "off")
 # Those that ask no model.
 _KEYWORDS_HERE: Final = ("auto", "claude", "off")
 DEFAULT_LIMIT: Final = 20
@@ -134,7 +134,7 @@ def _read(path: Path) -> SessionConfiguration:
         semantic=values.switch("memory_semantic_enabled"),
         injection=values.switch("memory_injection_enabled"),
         limit=values.count("memory_injection_limit", DEFAULT_LIMIT),
-        keywords=values.choice("memory_keyword_provider", KEYWORDS),
+        keywords=values.choice("memory_keyword_provider", KEYWORD_TIERS),
         weights=values.weights(),
         embedder=values.embedder(path),
         file=path,
