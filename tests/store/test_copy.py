@@ -142,9 +142,7 @@ def dying() -> Iterator[None]:
     disarm()
 
 
-def test_a_copy_that_dies_leaves_each_namespace_whole_or_absent(
-    lived: Path, postgres_stores: EmptyStores, dying: None
-):
+def test_a_copy_that_dies_leaves_each_namespace_whole_or_absent(lived: Path, postgres_stores: EmptyStores, dying: None):
     url = postgres_stores.new_url()
     for at in (1, 30, 75):
         passed = 0
@@ -157,7 +155,7 @@ def test_a_copy_that_dies_leaves_each_namespace_whole_or_absent(
 
         arm(die)
         with pytest.raises(KeyboardInterrupt):
-            copy_between(str(lived), url, None, lambda *_: None)
+            copy_between(str(lived), url, None, lambda name, lines, vectors: None)
         disarm()
         with Memory(url, embedder="none") as memory:
             assert memory._services.store.namespaces() == []

@@ -197,7 +197,9 @@ def _require_continuation(giving: Transfer, taking: Transfer, name: str) -> None
         )
 
 
-def _copy_namespace(giving: Transfer, taking: Transfer, name: str, generations: Sequence[Generation]) -> CopiedNamespace:
+def _copy_namespace(
+    giving: Transfer, taking: Transfer, name: str, generations: Sequence[Generation]
+) -> CopiedNamespace:
     end = taking.log_end(name)
     is_new = end is None or not end.seq
     after = end.seq if end else 0
@@ -235,7 +237,8 @@ def _replay(receiver: Receiver, logged: LoggedLine, belongings: Belongings, name
         receiver.replay(logged, record, entry)
     except InvalidInput as error:
         raise InvalidInput(
-            f"Memory {logged.line.number} of {name!r:.80} cannot be kept there: {error.sentence}", remedy=error.cli_remedy
+            f"Memory {logged.line.number} of {name!r:.80} cannot be kept there: {error.sentence}",
+            remedy=error.cli_remedy,
         ) from error
 
 

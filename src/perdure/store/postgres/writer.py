@@ -29,6 +29,7 @@ from perdure.store.postgres.connection import Row
 from perdure.store.postgres.models import parked_columns
 from perdure.store.postgres.pool import Question, Transaction
 from perdure.store.postgres.reader import NamespaceRow, PostgresReader, generation_key, require_name, scope_of
+from perdure.store.postgres.sql import transfer_queries
 from perdure.store.rows import (
     ALL_WRITTEN,
     NUMBER_MASK,
@@ -40,7 +41,6 @@ from perdure.store.rows import (
     unpack_id,
     vector_checksum,
 )
-from perdure.store.postgres.sql import transfer_queries
 from perdure.store.transfer import Belongings, LoggedLine, VectorRow, require_hash
 from perdure.text.entry import Entry, terms_length
 from perdure.values import value_class
