@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ from recall.feed import GENERATION, Feed, unit
 
 from perdure.recall import index, refresh
 from perdure.recall.index import IndexCache, NamespaceIndex, Snapshot
+from perdure.store.sqlite.store import SqliteStore
+from perdure.testing.records import NAMESPACE, remember
 
 RNG = np.random.default_rng(0)
 
@@ -269,3 +273,19 @@ def test_many_threads_read_while_memories_come():
         reader.join()
     assert failures == []
     assert len(held.snapshot("n", GENERATION).columns.number) == 150
+
+
+@pytest.mark.parametrize("later", [(), ("Water is free",)], ids=["as long", "longer"])
+def test_an_index_notices_that_the_log_is_another_one(later: Sequence[str]):
+    """After a failover, or a restore, the same positions may be given out again."""
+    with closing(SqliteStore.open(None)) as before, closing(SqliteStore.open(None)) as after:
+        for text in ("Tea is hot", "Coffee"):
+            remember(before, text)
+        kept = NamespaceIndex(NAMESPACE, None)
+        kept.current(before)
+        for text in ("Milk", "Wine is red and white and dry", *later):
+            remember(after, text)
+        found, anew = kept.current(after), NamespaceIndex(NAMESPACE, None).current(after)
+        assert found.position == anew.position
+        assert (found.lexical.documents, found.lexical.words) == (anew.lexical.documents, anew.lexical.words)
+        assert found.lexical.lengths[found.alive].tolist() == anew.lexical.lengths.tolist()

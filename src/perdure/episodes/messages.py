@@ -31,7 +31,7 @@ from perdure.lifecycle.write import (
 )
 from perdure.maintenance_results import Imported
 from perdure.model import SPEAKER, Filter, Record, Remembered, replace_record
-from perdure.store.port import LogFilter, Reader, Writer
+from perdure.store.port import About, LogFilter, Reader, Writer
 from perdure.text.entry import entry_of
 from perdure.validation import check_single_line
 
@@ -96,7 +96,7 @@ def add_message(services: Services, namespace: str, message: NewMessage) -> Reme
     request = message.request
     batch = services.context.batch(request.fields.get("session_id"))
     _, plan, entry = plan_message(services, namespace, message, batch.at)
-    with services.store.write(namespace) as writer:
+    with services.store.write(namespace, [About(request=request.idempotency_key)]) as writer:
         if request.idempotency_key and (repeated := earlier_answer(writer, message)):
             return repeated
         position = next_position(writer, message.conversation)
@@ -177,8 +177,8 @@ def add_messages(services: Services, namespace: str, messages: Sequence[NewMessa
     sessions = {message.request.fields.get("session_id") for message in messages}
     batch = services.context.batch(sessions.pop() if len(sessions) == 1 else None)
     planned = [plan_message(services, namespace, message, batch.at) for message in messages]
-    with services.store.write(namespace) as writer:
-        keys = (message.request.idempotency_key for message in messages)
+    keys = [message.request.idempotency_key for message in messages]
+    with services.store.write(namespace, [About(request=key) for key in keys if key]) as writer:
         known = {key for key in keys if key and writer.log(LogFilter(request=key), limit=1)}
         new = [one for one in planned if one.message.request.idempotency_key not in known]
         evicted = append(services, writer, new, batch)

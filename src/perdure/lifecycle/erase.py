@@ -35,7 +35,7 @@ from perdure.lineage import DROPPED
 from perdure.model import Forgotten, MarkdownCopy, Record
 from perdure.store import capabilities
 from perdure.store.capabilities import Scrubbed, listed
-from perdure.store.port import Reader, Store, Writer
+from perdure.store.port import About, Reader, Store, Writer
 
 SCRUB_PATIENCE: Final = 2.0
 _EARLIER_VERSIONS: Final = (
@@ -187,7 +187,8 @@ def _apply(
 ) -> int | None:
     """How many memories recall may still find. None, and nothing changed, when one is not as it was selected."""
     point("erase: begin")
-    with scope.services.store.write(scope.namespace, frees_space=True) as writer:
+    about = [About(number=record.number) for record in records]
+    with scope.services.store.write(scope.namespace, about, frees_space=True) as writer:
         # Nobody can change a damaged memory any more.
         if not all(is_unchanged(writer, record, if_damaged=True) for record in records):
             return None

@@ -15,6 +15,7 @@ from perdure.lifecycle.selection import Selection, SelectionScope, near_misses, 
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged
 from perdure.model import INDEXED_STATES, NOTHING, Filter, Forgotten, Json, Record, replace_record
+from perdure.store.port import About
 from perdure.text.entry import entry_of
 
 if TYPE_CHECKING:
@@ -159,7 +160,8 @@ def _apply(scope: SelectionScope, preview: Forgotten, provenance: Mapping[str, J
         for record in preview.records
     ]
     prepared = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan in plans]
-    with services.store.write(scope.namespace, frees_space=True) as writer:
+    about = [About(number=record.number) for record in preview.records]
+    with services.store.write(scope.namespace, about, frees_space=True) as writer:
         if not all(is_unchanged(writer, record) for record in preview.records):
             return None
         written = tuple(

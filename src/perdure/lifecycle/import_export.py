@@ -40,7 +40,7 @@ from perdure.lifecycle.write_context import WriteBatch
 from perdure.maintenance_results import Exported, Imported
 from perdure.model import TRUSTS, Filter, Identity, Record, State, identity_of, replace_record
 from perdure.store.paging import RECORDS_PER_PAGE, records
-from perdure.store.port import LINK_KINDS, Progress, Reader, Use, Writer
+from perdure.store.port import LINK_KINDS, About, Progress, Reader, Use, Writer
 from perdure.text.entry import entry_of
 from perdure.text_files import replacing, rereadable
 from perdure.validation import MAX_ITEMS, Fields, RecordFields, check_int, check_namespace
@@ -465,15 +465,15 @@ def _import_group(
     prepared = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan in plans]
     last: Record | None = None
     uses: list[Use] = []
-    with services.store.write(namespace) as writer:
-        for record, fields, plan, write in zip(kept, allowed, plans, prepared, strict=True):
+    identities = [identity_of_fields(fields) for fields in allowed]
+    with services.store.write(namespace, list(map(About, identities))) as writer:
+        for record, fields, plan, write, identity in zip(kept, allowed, plans, prepared, identities, strict=True):
             if record.id and record.state and record.state != "active":
                 # Nobody says it any more, so it takes nobody's key.
                 replaced = replace(plan, record=replace_record(plan.record, id=record.id, state=record.state, key=None))
                 known_at = record.stated_at
                 counts[import_replaced(services, writer, replaced, write, batch, known_at, revive=revive)] += 1
                 continue
-            identity = identity_of_fields(fields)
             existing = lookup(writer, identity)
             # A time that has not come yet says nothing about when the record was stated.
             stated_at = record.stated_at if record.stated_at and record.stated_at <= batch.at else None

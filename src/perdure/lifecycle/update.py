@@ -24,7 +24,8 @@ from perdure.lifecycle.write import (
     require_present,
     require_unique,
 )
-from perdure.model import NOTHING, ORIGIN_FIELDS, SPEAKER, Json, Record, Remembered, State, replace_record
+from perdure.model import NOTHING, ORIGIN_FIELDS, SPEAKER, Json, Record, Remembered, State, identity_of, replace_record
+from perdure.store.port import About
 from perdure.validation import RecordFields, changes_content, check_fields, check_validity
 from perdure.visibility import has_expired, notes_on_times
 
@@ -108,7 +109,7 @@ def restore(services: Services, namespace: str, records: Sequence[Record]) -> tu
     plans = [plan(record, batch.at) for record in records]
     prepared = [prepare(services, each) for each in plans]
     results: list[WriteResult] = []
-    with services.store.write(namespace) as writer:
+    with services.store.write(namespace, [About(identity_of(each), number=each.number) for each in records]) as writer:
         for place, record in enumerate(records):
             current = require_present(writer.by_number(record.number), record.number)
             if not is_same(current, record):

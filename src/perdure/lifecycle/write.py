@@ -50,7 +50,7 @@ from perdure.model import (
     replace_record,
     same_history,
 )
-from perdure.store.port import LogFilter, Reader, Writer
+from perdure.store.port import About, LogFilter, Reader, Writer
 from perdure.text.entry import Entry, entry_of, passage
 from perdure.text.windows import FEW_WINDOWS
 from perdure.tiers import PROPOSED, offered_tier
@@ -228,7 +228,10 @@ def write(
     prepared = prepare(services, plan)
     if comparison and (observed := comparison.observe(plan, prepared)):
         return observed
-    with services.store.write(namespace) as writer:
+    key = request.idempotency_key if request else None
+    number = existing.number if existing else None
+    about = [About(identity, key, number) for identity in forgotten_as(plan.record)]
+    with services.store.write(namespace, about) as writer:
         if request and request.idempotency_key and (repeated := request.earlier_answer(writer)):
             return repeated
         current = find(writer)
@@ -241,7 +244,6 @@ def write(
             prepared = prepare(services, plan, prepared)
         if plan.previous:
             plan = require_unique(writer, plan, plan.previous)
-        key = request.idempotency_key if request else None
         plan = comparison.mark(writer, plan) if comparison else plan
         result = apply_plan(services, writer, plan, batch, prepared, idempotency_key=key)
         found = comparison.propose(writer, batch, result.record) if comparison else ()

@@ -20,9 +20,10 @@ from perdure.model import Filter
 from perdure.recall.append_array import AppendOnlyArray
 from perdure.recall.conversation import NOBODY, ConversationIndex, SpeakerIndex
 from perdure.recall.lexical import Lexical, LexicalBuilder
-from perdure.recall.refresh import read_changes, read_rows
+from perdure.recall.refresh import read_changes, read_rows, read_vectors
 from perdure.recall.signals import DEFAULT_STABILITY, is_stability
 from perdure.recall.vectors import VectorBuilder, Vectors
+from perdure.store.capabilities import vector_scan_of
 from perdure.store.port import IndexRow, Position, Store
 from perdure.text.entry import TERM_BYTES
 from perdure.tiers import MOST_BELIEVED_CONFIDENCE, MOST_BELIEVED_OBSERVATIONS
@@ -473,11 +474,16 @@ class NamespaceIndex:
 
     def _load(self, store: Store, position: Position) -> None:
         self._clear()
-        known, dimensions = self.known, self._vectors.dimensions
-        pages = read_rows(store, self.namespace, self.generation, categories=self._categories, vectors=known is None)
+        known, dimensions, generation = self.known, self._vectors.dimensions, self.generation
+        scanned: dict[bytes, bytes] | None = None
+        if known is None and generation is not None and not self._categories and (scan := vector_scan_of(store)):
+            scanned, generation = read_vectors(scan, self.namespace, generation), None
+        pages = read_rows(store, self.namespace, generation, categories=self._categories, vectors=known is None)
         for rows in pages:
-            cosines = known and known.of(rows, self.namespace, store)
-            self._append(_Batch.of(rows, self._vocabulary, dimensions, cosines))
+            vectors: Sequence[bytes | None] | None = known and known.of(rows, self.namespace, store)
+            if scanned is not None:
+                vectors = [scanned.get(row.passage) for row in rows]
+            self._append(_Batch.of(rows, self._vocabulary, dimensions, vectors))
             self._passages += [row.passage for row in rows] if self._categories else ()
         self._position = position
 

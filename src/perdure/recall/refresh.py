@@ -7,9 +7,11 @@ from functools import partial
 from typing import Final
 
 from perdure.embed.port import Generation
+from perdure.store.capabilities import VectorScan
 from perdure.store.port import IndexChanges, IndexRow, Position, Store
 
 _PAGE: Final = 1024
+_VECTORS_PER_PAGE: Final = 8192
 # Up to here the changes are read one by one, however small the cache is.
 _FEW_CHANGES: Final = 1000
 
@@ -32,13 +34,25 @@ def read_rows(
         after = rows[-1].number
 
 
+def read_vectors(scan: VectorScan, namespace: str, generation: Generation) -> dict[bytes, bytes]:
+    """Every vector of a namespace, by the hash of its passage."""
+    vectors: dict[bytes, bytes] = {}
+    after = 0
+    while (page := scan.index_vectors(namespace, generation, after, _VECTORS_PER_PAGE)).vectors:
+        vectors |= page.vectors
+        after = page.last
+    return vectors
+
+
 def read_changes(
     store: Store, namespace: str, generation: Generation | None, since: Position, until: Position, size: int
 ) -> IndexChanges | None:
     """What changed since a cache of `size` rows was read. None when everything has to be read again: after a repair the
-    log does not tell what changed, and of very many changes reading everything is quicker.
+    log does not tell what changed, the log may be another one, and of very many changes reading everything is quicker.
     """
     behind = until.seq - since.seq
-    if until.repairs != since.repairs or not 0 <= behind <= max(_FEW_CHANGES, size):
+    is_other_log = behind == 0 and until.head != since.head
+    if until.repairs != since.repairs or is_other_log or not 0 <= behind <= max(_FEW_CHANGES, size):
         return None
-    return store.index_changes(namespace, generation, since)
+    changes = store.index_changes(namespace, generation, since)
+    return None if changes.anew else changes

@@ -42,12 +42,14 @@ Progress: TypeAlias = Callable[[int, int | None], None]
 @value_class
 class Position:
     """How far a reader has read: the log of the namespace, and the vectors of one generation. `repairs` counts what
-    the log does not: after a repair everything may be different.
+    the log does not: after a repair everything may be different. `head` is the beginning of the hash of the last line:
+    after a failover or a restore the same `seq` may be given out again, for something else.
     """
 
     seq: int = 0
     vector: int = 0
     repairs: int = 0
+    head: bytes = b""
 
 
 class IndexRow(NamedTuple):
@@ -91,10 +93,13 @@ class IndexRow(NamedTuple):
 
 @value_class
 class IndexChanges:
-    """What changed between two positions: rows that are new or different, and numbers that are gone."""
+    """What changed between two positions: rows that are new or different, and numbers that are gone. `anew`: the first
+    position is not in this log, so these are all rows, and whatever else somebody knows is gone.
+    """
 
     rows: Sequence[IndexRow]
     removed: Sequence[int]
+    anew: bool = False
 
 
 # The number of a memory, how often it was recalled, and when it was last recalled or accessed, in microseconds since
@@ -176,6 +181,16 @@ class LogFilter:
     request: str | None = None
     before: int | None = None
     after: int | None = None
+
+
+class About(NamedTuple):
+    """What a transaction will ask first: what is known by this identity (its memory and its tombstone), what was
+    written with this idempotency key, and the memory of this number with its last version.
+    """
+
+    identity: Identity | None = None
+    request: str | None = None
+    number: int | None = None
 
 
 class Reader(Protocol):
@@ -568,9 +583,12 @@ class Store(IndexFeed, Generations, ProviderCalls, ParkedOutput, Maintenance, Ch
 
     def read(self, namespace: str) -> AbstractContextManager[Reader]: ...
 
-    def write(self, namespace: str, *, frees_space: bool = False) -> AbstractContextManager[Writer]:
-        """Commits on leaving; an exception leaves everything as it was. A transaction that frees space may use what the
-        store keeps in reserve, if it keeps any: after a StoreFull it deserves a second attempt.
+    def write(
+        self, namespace: str, about: Sequence[About] = (), *, frees_space: bool = False
+    ) -> AbstractContextManager[Writer]:
+        """Commits on leaving; an exception leaves everything as it was. A store that is far away may answer what the
+        transaction is `about` together with its beginning; it changes no answer. A transaction that frees space may use
+        what the store keeps in reserve, if it keeps any: after a StoreFull it deserves a second attempt.
         """
         ...
 

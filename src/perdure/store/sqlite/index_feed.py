@@ -46,7 +46,11 @@ def index_rows(
 
 
 def index_changes(connection: Database, namespace: int, generation: Generation | None, since: Position) -> IndexChanges:
-    if since.repairs != (connection.execute(SQL["get_meta"], ("repairs",)).get or 0):
+    anew = since.repairs != (connection.execute(SQL["get_meta"], ("repairs",)).get or 0)
+    if since.seq and not anew:
+        known: bytes | None = connection.execute(SQL["hash_at"], (namespace, since.seq)).get
+        anew = known is None or not since.head or not known.startswith(since.head)
+    if anew:
         since = Position()
     bindings = {
         "namespace": namespace,
@@ -63,7 +67,7 @@ def index_changes(connection: Database, namespace: int, generation: Generation |
             removed.append(row[-1])
         else:
             rows.append(_index_row(row))
-    return IndexChanges(rows, removed)
+    return IndexChanges(rows, removed, anew)
 
 
 def use_counts(

@@ -171,7 +171,7 @@ def check_log_head(connection: Database, noted: NotedEnds | None) -> list[Findin
 
 
 def _hash_at(connection: Database, namespace: int, seq: int) -> bytes | None:
-    return connection.execute(SIDECAR_SQL["hash_at"], (namespace, seq)).get
+    return connection.execute(SQL["hash_at"], (namespace, seq)).get
 
 
 def _pack_end(end: LogEnd) -> bytes:

@@ -918,8 +918,12 @@ WHERE
 -- name: position
 -- One read tells a recall index whether it is fresh, and whether the same generation serves.
 SELECT seq, vector, coalesce((SELECT value FROM meta WHERE meta.name = 'repairs'), 0),
-       (SELECT value FROM meta WHERE meta.name = 'serving')
+       CASE WHEN seq > 0 THEN substr(head, 1, 8) ELSE x'' END, (SELECT value FROM meta WHERE meta.name = 'serving')
 FROM namespace WHERE name = ?;
+
+-- name: hash_at
+-- Whether the log still has an entry that somebody has read.
+SELECT hash FROM revision WHERE namespace = ? AND seq = ?;
 
 -- name: index_columns
 -- What the recall index keeps of a memory; the number comes last, from whichever table drives the statement. The vector

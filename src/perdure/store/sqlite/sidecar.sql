@@ -4,10 +4,6 @@
 -- Which store it is, and how often a backup was restored into it.
 SELECT (SELECT value FROM meta WHERE name = 'secret'), coalesce((SELECT value FROM meta WHERE name = 'era'), 0);
 
--- name: hash_at
--- Whether the log still has the entry that was noted outside.
-SELECT hash FROM revision WHERE namespace = ? AND seq = ?;
-
 -- name: ends_of_logs
 -- What is noted outside.
 SELECT id, seq, head FROM namespace;

@@ -16,7 +16,7 @@ from perdure.embed.port import Generation
 from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.model import BY_MODEL, Checkpoint, Finding, Record
 from perdure.store.capabilities import Scrubbed
-from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
+from perdure.store.port import About, IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
 from perdure.store.rows import ALL_WRITTEN, NUMBER_BITS, NUMBER_MASK, range_of
 from perdure.store.sqlite import fork, index_feed, scrub
 from perdure.store.sqlite.apsw_types import Database
@@ -121,7 +121,13 @@ class SqliteStore:
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     @contextmanager
-    def write(self, namespace: str, *, frees_space: bool = False) -> Generator[SqliteWriter]:
+    def write(
+        self,
+        namespace: str,
+        about: Sequence[About] = (),  # noqa: ARG002 - a question costs nothing here
+        *,
+        frees_space: bool = False,
+    ) -> Generator[SqliteWriter]:
         try:
             with self.write_together([namespace]) as (writer,):
                 yield writer
@@ -192,10 +198,10 @@ class SqliteStore:
             rows = connection.execute(SQL["position"], (namespace,)).fetchall()
         if not rows:
             return Position()
-        seq, vector, repairs, serving = rows[0]
+        seq, vector, repairs, head, serving = rows[0]
         if self._serving is not None and self._serving[0] != serving:
             self._serving = None
-        return Position(seq, vector if generation else 0, repairs)
+        return Position(seq, vector if generation else 0, repairs, head)
 
     def index_rows(
         self,

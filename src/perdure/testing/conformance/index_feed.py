@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from perdure.testing.records import GENERATION, NAMESPACE, NOON, amend, embed, r
 from perdure.text.entry import entry_of
 from perdure.text.introductions import find_introduction
 from perdure.text.question_share import question_share
+from perdure.values import replace
 
 STEPS = {"text": ["tea", "milk"], "state": ["active", "superseded", "deleted"], "tier": ["deprecated", "normal"]}
 
@@ -125,6 +127,24 @@ class IndexFeedTests(StoreTestBase):
         third = store.position(NAMESPACE, GENERATION)
         assert len({first, second, third}) == 3
         assert (third.seq, third.vector >= second.vector) == (2, True)
+
+    def test_a_position_that_is_not_in_the_log_means_everything_anew(self, store: Store) -> None:
+        with closing(self.open_store()) as other:
+            embed(other, [remember(other, "tea"), remember(other, "coffee")])
+            foreign = other.position(NAMESPACE, GENERATION)
+        embed(store, [remember(store, "milk"), remember(store, "wine")])
+        own = store.position(NAMESPACE, GENERATION)
+        assert (own.seq, own.vector) == (foreign.seq, foreign.vector)
+        assert own != foreign
+        remember(store, "water")
+        changes = store.index_changes(NAMESPACE, GENERATION, foreign)
+        assert changes.anew
+        assert list(changes.rows) == list(store.index_rows(NAMESPACE, GENERATION, 0, 9))
+        changes = store.index_changes(NAMESPACE, GENERATION, own)
+        assert not changes.anew
+        assert [row.number for row in changes.rows] == [3]
+        later = replace(own, seq=9)
+        assert store.index_changes(NAMESPACE, GENERATION, later).anew
 
     def test_a_fresh_index_has_nothing_to_change(self, store: Store) -> None:
         embed(store, [remember(store, "tea")])

@@ -26,7 +26,7 @@ from perdure.model import (
     Record,
     identity_of,
 )
-from perdure.store.port import LogFilter, Position, Store
+from perdure.store.port import About, LogFilter, Position, Store
 from perdure.testing.conformance.store_fixture import RELAXED, StoreTestBase
 from perdure.testing.records import (
     GENERATION,
@@ -85,6 +85,30 @@ FIELDS = st.fixed_dictionaries(
 
 
 class WritingTests(StoreTestBase):
+    def test_what_a_write_is_about_changes_no_answer(self, store: Store) -> None:
+        first, keyed = remember(store, "tea"), remember(store, "coffee", key="drink:coffee")
+        about = [
+            About(identity_of(first), "call-1", first.number),
+            About(identity_of(keyed), None, keyed.number),
+            About(identity_of(draft("milk")), "call-2", 99),
+            About(),
+        ]
+        with store.write(NAMESPACE, about) as writer:
+            assert writer.by_content(identity_of(first)) == writer.by_number(1) == first
+            assert writer.by_key("drink:coffee") == keyed
+            assert writer.log(LogFilter(request="call-1"), limit=1) == []
+            assert (writer.last_version(1), writer.last_version(99)) == (1, 0)
+            assert writer.lift_tombstone(identity_of(first)) is None
+            milk = insert(writer, draft("milk"), request="call-2")
+            assert writer.by_content(identity_of(milk)) == milk
+            assert [line.number for line in writer.log(LogFilter(request="call-2"), limit=1)] == [3]
+            changed = replace(first, state="deleted")
+            ended = writer.put(changed, change("forget"), entry_of(changed))
+            assert writer.by_content(identity_of(first)) is None
+            assert writer.by_number(1) == ended
+            writer.add_tombstone(identity_of(first), "forgotten", NOON)
+            assert writer.lift_tombstone(identity_of(first)) == NOON
+
     @pytest.mark.parametrize("field", ["text", "title", "tags", "metadata"])
     def test_a_nul_is_refused_and_what_only_looks_like_one_is_not(self, store: Store, field: str) -> None:
         def holding(text: str) -> dict[str, Any]:
