@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from perdure.recall.recipe import Recipe
     from perdure.recall.triggers import Triggers
     from perdure.store.postgres.address import Address
+    from perdure.store.transfer import CopiedNamespace
     from perdure.text.secrets import Redact
 
 CLOSE_PATIENCE: Final = 0.25
@@ -284,6 +285,29 @@ class Services:
         self._lock = threading.Lock()
         self._indexes = Indexes()
         self.embedders = EmbedderChoice(self.store, self._open_target, self._open_earlier)
+
+
+def copy_between(
+    source: str,
+    target: str,
+    namespaces: Sequence[str] | None,
+    told: Callable[[str, int, int], None],
+    *,
+    dry_run: bool = False,
+) -> list[CopiedNamespace]:
+    """Copy a store with its log into another one. A file may be made for that, a database must have its tables."""
+    from contextlib import closing
+
+    from perdure.settings import load
+    from perdure.store.transfer import copy_store, lacking
+
+    with closing(open_store(load(store=source), create=False)) as giving:
+        if dry_run and load(store=target).store.is_missing:
+            return lacking(giving, None, namespaces)
+        with closing(open_store(load(store=target), create=not dry_run)) as taking:
+            if dry_run:
+                return lacking(giving, taking, namespaces)
+            return copy_store(giving, taking, namespaces, lambda one: told(one.name, one.lines, one.vectors))
 
 
 def migrate_store(settings: Settings, *, partitions: int = 0, role: str | None = None) -> Migrated:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from serve.running import RunningServer
@@ -44,7 +44,16 @@ def told(tmp_path_factory: pytest.TempPathFactory, postgres_stores: EmptyStores)
 def test_every_store_answers_what_a_file_answers(told: dict[str, dict[str, list[object]]], chapter: str):
     assert told["file"][chapter]
     for store, story in told.items():
-        assert story[chapter] == told["file"][chapter], store
+        assert without_places(story[chapter]) == told["file"][chapter], store
+
+
+def without_places(told: Any) -> Any:
+    """Only a database says after an erasure where its own bytes may still be."""
+    if not isinstance(told, list | tuple):
+        return told
+    parts = list(cast("list[Any]", told))
+    kept = [without_places(part) for part in parts if not str(part).startswith("Bytes of it may still be in")]
+    return kept if isinstance(told, list) else tuple(kept)
 
 
 def public(kind: type) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from perdure.store.port import Store
-from perdure.testing.conformance import StoreConformance
+from perdure.testing.conformance import CoreConformance
+from perdure.testing.conformance.doctor import DoctorTests
 
 if TYPE_CHECKING:
     from postgres_stores import EmptyStores
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 ROLE = "perdure_app"
 
 
-class PostgresConformance(StoreConformance):
+class PostgresConformance(CoreConformance, DoctorTests):
     """`kind` says how the tables are made, and by whom they are used."""
 
     kind: ClassVar[dict[str, Any]] = {}
+    flush_waits = False
 
     @pytest.fixture(autouse=True)
     def stores(self, postgres_kinds: Callable[..., EmptyStores]) -> None:

@@ -45,7 +45,7 @@ WHOLE_STORE: Final = frozenset({
     "token list", "token revoke", "work",
 })  # fmt: skip
 NO_STORE: Final = frozenset({
-    "install", "session off", "session on", "session private", "session shared", "uninstall",
+    "copy", "install", "session off", "session on", "session private", "session shared", "uninstall",
 })  # fmt: skip
 
 

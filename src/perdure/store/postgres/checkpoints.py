@@ -42,14 +42,19 @@ def put_checkpoint(
         counts = [(sql["folder_count"], {"namespace": UUID(bytes=key), "folder": folder}) for key, *_ in logs]
         memory_count = sum(rows[0][0] for rows in transaction.ask_all(counts)) if counts else 0
     stored = replace(checkpoint, positions={name: seq for _, name, seq, _ in logs}, memory_count=memory_count)
-    row = (
-        namespace, stored.name, encode_json({str(UUID(bytes=key)): seq for key, _, seq, _ in logs}), memory_count,
-        stored.actor, stored.spec_folder, stored.description,
-        encode_json(stored.metadata) if stored.metadata else None, to_micros(stored.created_at),
-    )  # fmt: skip
-    transaction.send(sql["put_checkpoint"], row)
+    transaction.send(sql["put_checkpoint"], columns(stored))
     point("checkpoint: before commit")
     return stored
+
+
+def columns(checkpoint: Checkpoint) -> Row:
+    positions = {str(namespace_key(name)): seq for name, seq in checkpoint.positions.items()}
+    return (
+        EVERYTHING if checkpoint.namespace is None else namespace_key(checkpoint.namespace), checkpoint.name,
+        encode_json(positions), checkpoint.memory_count, checkpoint.actor, checkpoint.spec_folder,
+        checkpoint.description, encode_json(checkpoint.metadata) if checkpoint.metadata else None,
+        to_micros(checkpoint.created_at),
+    )  # fmt: skip
 
 
 def checkpoints(pool: Pool, sql: Mapping[str, str], namespace: UUID) -> list[Checkpoint]:

@@ -15,7 +15,7 @@ from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
 from perdure.store.postgres.pool import EVERYWHERE, Pool
 from perdure.store.postgres.reader import generation_key
-from perdure.store.rows import FLOAT_BYTES
+from perdure.store.rows import FLOAT_BYTES, storable
 from perdure.store.stats import GenerationStats
 
 _CALLS_KEPT: Final = timedelta(days=400)
@@ -97,11 +97,8 @@ def calls(pool: Pool, sql: Mapping[str, str], since: int, limit: int | None) -> 
 
 
 def parked_columns(parked: Parked) -> dict[str, Any]:
-    """As it is kept: a model may say anything, and neither half of a surrogate pair nor a NUL can be stored."""
-    texts = {
-        name: getattr(parked, name).encode("utf-8", "replace").decode().replace("\0", "?")
-        for name in ("purpose", "model", "error", "output")
-    }
+    """As it is kept: a model may say anything."""
+    texts = {name: storable(getattr(parked, name)) for name in ("purpose", "model", "error", "output")}
     return {**texts, "number": parked.memory or 0, "attempts": parked.attempts, "at": to_micros(parked.at)}
 
 

@@ -42,6 +42,7 @@ class Transaction:
 
     def __init__(self, pool: Pool, opening: Sequence[str], *, writes: bool) -> None:
         self._pool = pool
+        self.schema = pool.address.schema
         self._opening = opening
         self._writes = writes
         self._session: Session | None = None

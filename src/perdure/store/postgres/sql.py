@@ -49,3 +49,7 @@ def setup_queries(schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:
 
 def doctor_queries(schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:
     return _queries("doctor/checks.sql", schema)
+
+
+def transfer_queries(schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:
+    return _queries("transfer.sql", schema)

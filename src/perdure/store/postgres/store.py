@@ -5,24 +5,26 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
-from perdure.errors import OutcomeUnknown, PerdureError, StoreRemote, StoreRolledBack, StoreUnreachable
+from perdure.errors import OutcomeUnknown, PerdureError, StoreRolledBack, StoreUnreachable
 from perdure.model import BY_MODEL, Checkpoint, Finding, Record
-from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
-from perdure.store.postgres import checkpoints, index_feed
+from perdure.store.capabilities import Scrubbed
+from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Review, Use, UseCount
+from perdure.store.postgres import checkpoints, index_feed, transfer
 from perdure.store.postgres.address import Address, parse_address
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.migrate import check_schema, newest_schema
 from perdure.store.postgres.models import require_generation
 from perdure.store.postgres.pool import EVERYWHERE, Pool, Transaction
 from perdure.store.postgres.reader import PostgresReader, generation_key, namespace_key
-from perdure.store.postgres.sql import queries
+from perdure.store.postgres.sql import queries, transfer_queries
 from perdure.store.postgres.use import PostgresUse
 from perdure.store.postgres.writer import PostgresWriter
 from perdure.store.rows import ALL_WRITTEN, NUMBER_MASK
@@ -31,10 +33,10 @@ from perdure.text.entry import passage
 
 if TYPE_CHECKING:
     from perdure.llm.port import Parked
-    from perdure.maintenance_results import Backup, BackupRestored
     from perdure.providers.call import ProviderCall
     from perdure.settings import Settings
     from perdure.store.stats import GenerationStats, StoreStats
+    from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow
 
 DEFAULT_CONNECTIONS: Final = 16
 # One for a transaction, and one for what may not be part of it.
@@ -43,7 +45,9 @@ LEAST_CONNECTIONS: Final = 2
 RECONNECT_PAUSE_SECONDS: Final = 0.1
 _LAST_HASH: Final = b"\xff" * 33
 _LONG_AGO: Final = -(1 << 62)
-_FILE_BACKUPS: Final = "Use pg_dump, or the backups of the database itself: docs/postgres.md says how."
+_KEEPS_BYTES: Final = (
+    "dead rows of the database until it is vacuumed", "its write-ahead log", "its standbys, archives and base backups",
+)  # fmt: skip
 
 
 def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool = True) -> PostgresStore:  # noqa: ARG001
@@ -55,6 +59,11 @@ def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool 
         clock=clock,
         connections=max(LEAST_CONNECTIONS, settings.store_connections),
     )
+
+
+def _of_note(namespace: str | None) -> UUID:
+    """A remark about the store as a whole stands where no namespace is."""
+    return checkpoints.EVERYTHING if namespace is None else namespace_key(namespace)
 
 
 class PostgresStore:
@@ -87,6 +96,10 @@ class PostgresStore:
             pool.close()
             raise
         return cls(address, pool, clock)
+
+    @property
+    def address(self) -> str:
+        return self._address.shown
 
     def __repr__(self) -> str:
         return f"PostgresStore({self._address.shown!r})"
@@ -422,15 +435,22 @@ class PostgresStore:
         rows = self._ask_everywhere("times_after", moment=to_micros(moment))
         return [from_micros(at) for at in sorted({at for row in rows for at in row})]
 
-    def note(self, name: str) -> str | None:
-        own = checkpoints.EVERYTHING
+    def note(self, name: str, namespace: str | None = None) -> str | None:
+        own = _of_note(namespace)
         (rows,) = self._pool.ask(own, (self._sql["note"], {"namespace": own, "name": name}))
         return rows[0][0] if rows else None
 
-    def put_note(self, name: str, value: str) -> None:
-        own = checkpoints.EVERYTHING
+    def put_note(self, name: str, value: str, namespace: str | None = None) -> None:
+        own = _of_note(namespace)
         with self._pool.writing(own) as transaction:
             transaction.send(self._sql["put_note"], {"namespace": own, "name": name, "value": value})
+
+    def lease(self, name: str, owner: str, seconds: float) -> bool:
+        now = to_micros(self._clock())
+        until = now + int(seconds * 1_000_000)
+        bindings = {"name": name, "owner": owner, "now": now, "until": until}
+        with self._pool.writing(EVERYWHERE) as transaction:
+            return bool(transaction.ask(self._sql["lease"], bindings))
 
     def put_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
         with self._pool.writing(EVERYWHERE) as transaction:
@@ -456,7 +476,7 @@ class PostgresStore:
         generation = generation or self.serving_generation()
         namespaces, bytes_used = namespace_statistics(self._pool, self._sql, generation_key(generation))
         return StoreStats(
-            path=self._address.shown,
+            address=self._address.shown,
             engine=server_version(self._pool),
             schema=newest_schema(),
             bytes=bytes_used,
@@ -474,21 +494,32 @@ class PostgresStore:
 
         return repair.repair(self._pool, self._sql)
 
-    def scrub(self, *, patience: float) -> bool:  # noqa: ARG002
-        return False
+    def scrub(self, *, patience: float) -> Scrubbed:  # noqa: ARG002
+        """No statement of Perdure finds what was erased. Its bytes are the database's own, and in places that only
+        whoever keeps the database can reach.
+        """
+        return Scrubbed(done=True, left=_KEEPS_BYTES)
 
-    def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:  # noqa: ARG002
-        raise StoreRemote("A store in PostgreSQL has no file that could be copied.", remedy=_FILE_BACKUPS)
+    def log_end(self, namespace: str) -> LogEnd | None:
+        return transfer.log_end(self._pool, namespace_key(namespace))
 
-    def restore_backup(
-        self,
-        path: str,  # noqa: ARG002
-        *,
-        keep: bool,  # noqa: ARG002
-        erased: str | None = None,  # noqa: ARG002
-        progress: Progress | None = None,  # noqa: ARG002
-    ) -> BackupRestored:
-        raise StoreRemote("A store in PostgreSQL does not become what a file is.", remedy=_FILE_BACKUPS)
+    def logged_lines(self, namespace: str, after: int, limit: int) -> list[LoggedLine]:
+        return transfer.logged_lines(self._pool, namespace_key(namespace), after, limit)
+
+    def belongings(self, namespace: str) -> Belongings:
+        own = [checkpoint for checkpoint in self.checkpoints(namespace) if checkpoint.namespace == namespace]
+        return transfer.belongings(self._pool, namespace_key(namespace), own, self.parked(namespace))
+
+    def vector_rows(self, namespace: str, generation: Generation, after: int, limit: int) -> list[VectorRow]:
+        return transfer.vector_rows(self._pool, namespace_key(namespace), generation, after, limit)
+
+    def receiving(self, namespace: str) -> AbstractContextManager[PostgresWriter]:
+        return self.write(namespace)
+
+    def adopt_checkpoint(self, checkpoint: Checkpoint) -> None:
+        sql = transfer_queries(self._address.schema)["adopt_checkpoint"]
+        with self._pool.writing(EVERYWHERE) as transaction:
+            transaction.send(sql, checkpoints.columns(checkpoint))
 
     def close(self) -> None:
         self._use.close()

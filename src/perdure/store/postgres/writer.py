@@ -7,11 +7,9 @@ everything it asks is true until it ends.
 from __future__ import annotations
 
 import json
-import math
 import os
 import secrets
-import struct
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -21,25 +19,29 @@ from perdure.clock import Clock, from_micros, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput, NotFound
 from perdure.ids import MemoryId
-from perdure.model import INDEXED_STATES, Change, Identity, Record, Revision, replace_record
+from perdure.model import INDEXED_STATES, NOTHING, Change, Identity, Record, Revision, replace_record
 from perdure.store.erasure import ERASE, passages_of
 from perdure.store.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
 from perdure.store.links import Target, encoded_links, links_of
 from perdure.store.port import LogFilter, Review
+from perdure.store.postgres.checkpoints import columns
 from perdure.store.postgres.connection import Row
-from perdure.store.postgres.pool import Transaction
+from perdure.store.postgres.models import parked_columns
+from perdure.store.postgres.pool import Question, Transaction
 from perdure.store.postgres.reader import NamespaceRow, PostgresReader, generation_key, require_name, scope_of
+from perdure.store.postgres.sql import transfer_queries
 from perdure.store.rows import (
     ALL_WRITTEN,
     NUMBER_MASK,
     Unwritten,
+    check_vector,
     encode_payload,
     encode_row,
-    has_dimensions,
     pack_id,
     unpack_id,
     vector_checksum,
 )
+from perdure.store.transfer import Belongings, LoggedLine, VectorRow, require_hash
 from perdure.text.entry import Entry, terms_length
 from perdure.values import value_class
 
@@ -150,16 +152,20 @@ class PostgresWriter(PostgresReader):
         return row.number
 
     def put(self, record: Record, change: Change, entry: Entry) -> Record:
+        return self._put(record, change, entry, None)
+
+    def _put(self, record: Record, change: Change, entry: Entry, payload: tuple[bytes, str] | None) -> Record:
+        """`payload` is the salt and the body of a line that another store had."""
         row = self._row_to_change()
         if record.namespace != self._name or not 0 < record.number <= row.number:
             raise InvalidInput(f"Memory {record.number} of {record.namespace!r} has no number of {self._name!r}.")
         record = replace_record(record, seq=row.seq + 1)
         number = record.number
         before = self._before(number)
-        slot, memory_id, *columns = encode_row(record, number, entry.passage_hash)
-        body = encode_payload(record, change.provenance)
+        slot, memory_id, *covered = encode_row(record, number, entry.passage_hash)
+        salt, body = payload or (os.urandom(SALT_BYTES), encode_payload(record, change.provenance))
         self.has_sent = True
-        self._transaction.send(self._sql["put_memory"], (self.key, slot, UUID(bytes=memory_id), *columns))
+        self._transaction.send(self._sql["put_memory"], (self.key, slot, UUID(bytes=memory_id), *covered))
         point("put: memory written")
         if before.tags and before.tags != record.tags:
             self._send("delete_tags", number=number)
@@ -173,7 +179,6 @@ class PostgresWriter(PostgresReader):
         indexed = record.state in INDEXED_STATES
         after = _Before(record.tags, links, entry.terms if indexed else None, entry.tokens)
         self._put_entry(number, before, after)
-        salt = os.urandom(SALT_BYTES)
         self._append(number, record.id, record.version, change, digest_of(salt, body.encode()))
         self._send("put_payload", seq=row.seq, salt=salt, body=body)
         self._known[number] = after
@@ -212,25 +217,46 @@ class PostgresWriter(PostgresReader):
         if 0 < number <= NUMBER_MASK:
             self._send("release_key", number=number)
 
-    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> bool:
-        if not has_dimensions(vector, generation.dimensions):
-            raise InvalidInput(f"A vector of {len(vector)} bytes does not have {generation.dimensions} dimensions.")
-        windows = struct.iter_unpack(f"<{generation.dimensions}f", vector)
-        if not all(0.0 < math.hypot(*window) < math.inf for window in windows):
-            raise InvalidInput("A vector that is zero, or not of finite numbers, has no direction.")
-        if self._is_new and not self._changed:
-            return False
-        key = generation_key(generation)
-        stored = self._ask(
-            "put_vector", position=self._row.vector + 1, generation=key, passage_hash=passage_hash,
-            checksum=vector_checksum(passage_hash, vector), data=vector,
-        )  # fmt: skip
-        if not stored:
-            return False
-        self._row_to_change().vector += 1
-        if key not in self._generations:
-            self._new_generations[key] = generation
-        return True
+    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
+        if generation_key(generation) not in self._generations:
+            self.put_vectors(generation, [(passage_hash, vector)])
+            return
+        check_vector(vector, generation.dimensions)
+        if not self._is_new or self._changed:
+            # Whether it is kept is for the server to know: see `close_namespace`.
+            self._row_to_change().vector += 1
+            self._send("put_vector", **self._vector_columns(generation, passage_hash, vector))
+
+    def put_vectors(self, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        return self._put_vectors(self._sql["put_vector"], generation, vectors)
+
+    def take_vectors(self, generation: Generation, vectors: Sequence[VectorRow]) -> int:
+        sql = transfer_queries(self._transaction.schema)["take_vector"]
+        return self._put_vectors(sql, generation, [(row.passage_hash, row.data) for row in vectors])
+
+    def _put_vectors(self, sql: str, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        for _, vector in vectors:
+            check_vector(vector, generation.dimensions)
+        if not vectors or (self._is_new and not self._changed):
+            return 0
+        questions: list[Question] = []
+        for passage_hash, vector in vectors:
+            self._row.vector += 1
+            columns = self._vector_columns(generation, passage_hash, vector)
+            questions.append((sql, {**self._bindings, **columns}))
+        kept = sum(map(len, self._transaction.ask_all(questions)))
+        if kept:
+            self._row_to_change()
+            key = generation_key(generation)
+            if key not in self._generations:
+                self._new_generations[key] = generation
+        return kept
+
+    def _vector_columns(self, generation: Generation, passage_hash: bytes, vector: bytes) -> dict[str, Any]:
+        return {
+            "position": self._row.vector, "generation": generation_key(generation), "passage_hash": passage_hash,
+            "checksum": vector_checksum(passage_hash, vector), "data": vector,
+        }  # fmt: skip
 
     def add_tombstone(self, identity: Identity, reason: str, at: datetime) -> None:
         own, in_scope, _ = self.tombstone_digests(identity)
@@ -289,6 +315,10 @@ class PostgresWriter(PostgresReader):
             self._send("unpark", id=id)
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:  # noqa: ARG002  (see `scrub`)
+        # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
+        self._erase(number, change, digest_of(os.urandom(SALT_BYTES), b""))
+
+    def _erase(self, number: int, change: Change, digest: bytes) -> None:
         asked = {**self._bindings, "number": number}
         lines: list[Row] = []
         traces: list[Row] = []
@@ -323,8 +353,7 @@ class PostgresWriter(PostgresReader):
         self._known.pop(number, None)
         self._handed_out.discard(number)
         memory = unpack_id(lines[0][1])
-        # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
-        self._append(number, memory, lines[0][2], change, digest_of(os.urandom(SALT_BYTES), b""))
+        self._append(number, memory, lines[0][2], change, digest)
         self.erased.append(memory)
         point("erase: line written")
 
@@ -338,6 +367,49 @@ class PostgresWriter(PostgresReader):
             self._send("delete_passages", passages=list(passages))
         if not found.complete:
             self._send("delete_unowned_vectors")
+
+    def replay(self, logged: LoggedLine, record: Record | None, entry: Entry | None) -> None:
+        line, row = logged.line, self._row_to_change()
+        row.number = max(row.number, line.number)
+        if line.operation == ERASE:
+            self._erase(line.number, logged.change(NOTHING), line.digest)
+        elif record is None or entry is None or logged.body is None or logged.salt is None:
+            self._append(line.number, MemoryId(line.memory), line.version, logged.change(NOTHING), line.digest)
+        else:
+            if record.key is not None:
+                self._send_transfer("take_key", key=record.key, number=record.number)
+            if line.version == 1 and line.operation == "insert":
+                self._handed_out.add(record.number)
+            self._put(record, logged.change(NOTHING), entry, (logged.salt, logged.body))
+        require_hash(row.head, logged)
+
+    def _send_transfer(self, name: str, **bindings: Any) -> None:
+        self.has_sent = True
+        sql = transfer_queries(self._transaction.schema)[name]
+        self._transaction.send(sql, {**self._bindings, **bindings})
+
+    def furnish(self, belongings: Belongings, *, is_new: bool) -> None:
+        row = self._row_to_change()
+        row.number = max(row.number, belongings.number)
+        row.unversioned = max(row.unversioned, belongings.unversioned)
+        row.max_items, row.max_tokens = belongings.max_items, belongings.max_tokens
+        if is_new:
+            self._secret = belongings.secret
+            self._send_transfer("set_secret", secret=belongings.secret)
+        for number, recalls, recalled_at, accesses, accessed_at in belongings.uses:
+            times = {"recalled_at": recalled_at, "accessed_at": accessed_at}
+            self._send_transfer("put_use", number=number, recalls=recalls, accesses=accesses, **times)
+        for number, first_at, at, rank in belongings.reviews:
+            self._send("note_review", number=number, first_at=first_at, at=at, rank=rank)
+        self._send_transfer("clear_tombstones")
+        for digest, at, reason in belongings.tombstones:
+            self._send("add_tombstone", digest=digest, at=at, reason=reason)
+        self._send_transfer("clear_parked")
+        for each in belongings.parked:
+            self.park(parked_columns(each))
+        for checkpoint in belongings.checkpoints:
+            sql = transfer_queries(self._transaction.schema)["adopt_checkpoint"]
+            self._transaction.send(sql, columns(checkpoint))
 
     def finish(self) -> bool:
         """Send what is left. False when nothing was changed, and there is nothing to commit."""
@@ -378,11 +450,11 @@ class PostgresWriter(PostgresReader):
             change.request, to_micros(change.at), change.batch, digest,
         )  # fmt: skip
         self._row.seq, self._row.head = line.seq, link(self._row.head, line)
-        columns = (
+        line_columns = (
             self.key, line.seq, number, UUID(bytes=pack_id(memory)), version, line.operation, line.actor, line.surface,
             line.session, line.request, line.at, line.batch, digest, self._row.head,
         )  # fmt: skip
-        self._transaction.send(self._sql["append_revision"], columns)
+        self._transaction.send(self._sql["append_revision"], line_columns)
         if change.request is not None:
             self._requests.add(change.request)
 
