@@ -143,7 +143,7 @@ def page_for_agents() -> str:
 def errors_page() -> str:
     def row(cls: type[errors.PerdureError]) -> tuple[str, ...]:
         retry = "yes" if cls.retryable else "no"
-        return code(cls.__name__), code(cls.code), str(cls.exit_code), retry, sentence(cls), cls.default_remedy
+        return code(cls.__name__), code(cls.code), str(cls.exit_code), retry, sentence(cls), cls().cli_remedy
 
     tree = dedent((errors.__doc__ or "").split("\n\n", 2)[2]).rstrip()
     about = """

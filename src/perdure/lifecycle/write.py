@@ -50,6 +50,7 @@ from perdure.model import (
     replace_record,
     same_history,
 )
+from perdure.remedies import Remedy, Run
 from perdure.store.port import About, LogFilter, Reader, Writer
 from perdure.text.entry import Entry, entry_of, passage
 from perdure.text.windows import FEW_WINDOWS
@@ -408,7 +409,11 @@ def require_unique(writer: Writer, plan: Plan, before: Record) -> Plan:
         if twin and twin.number != record.number:
             raise Conflict(
                 f"Memory #{twin.number} says the same, so #{record.number} would be its twin.",
-                remedy=f"Keep #{twin.number}, or forget it first: perdure forget {twin.number}; nothing was changed.",
+                remedy=Remedy(
+                    f"Keep #{twin.number}, or forget it first: ",
+                    Run("forget", twin.number),
+                    "; nothing was changed.",
+                ),
             )
     return plan
 
