@@ -154,19 +154,21 @@ _FORBIDDEN: Final = _pattern(
     r"(?:forbidden|not allowed|disallowed|banned|prohibited|off[- ]limits|a no-go|mandatory|compulsory|not permitted"
     r"|verboten|taboo|obligatory|frozen|not an option|out of bounds|off the table)\b"
 )
+# `You can't use that` forbids, and `you can't see it` does not.
+_CANNOT: Final = r"can(?:not|'t| not) (?:be|go|use|have|depend|contain|call|commit|push|merge|import|change|touch)"
 _OBLIGATION: Final = _pattern(
     r"(?!the |it |this |that |you |i |he |she |they |these |those |a |an |my |your |there )"
     r"(?P<subject>[^,;:]{3,70}?) (?:must"
     rf"{_GUESSED}|has to|have to|needs? (?:to|an?|two|three|at least)|should|may (?:never"
     r"|not|only)"
-    r"|can(?:not|'t| not| only)|shall|ought to|mustn't|shouldn't)\b"
+    rf"|{_CANNOT}|can only|shall|ought to|mustn't|shouldn't)\b"
 )
 _GENERAL_SUBJECT: Final = _pattern(
     r"(?:all|every|each|any|no|only|nobody|new|public|our)\b|[^,;]*?[\w)`]s(?: in .*| of .*| for .*| on .*)?$"
 )
 _YOU_MUST: Final = _pattern(
-    r"you (?:must (?:not|never|always)|mustn't|should (?:not|never|always)|shouldn't|may (?:not|never)|can(?:not|'t)"
-    r"|are not (?:allowed|supposed) to|aren't (?:allowed|supposed) to|need to always|have to always)\b"
+    r"you (?:must (?:not|never|always)|mustn't|should (?:not|never|always)|shouldn't|may (?:not|never)"
+    rf"|{_CANNOT}|are not (?:allowed|supposed) to|aren't (?:allowed|supposed) to|need to always|have to always)\b"
 )
 _IN_PLACE: Final = _pattern(
     r"(?!it |this |that |you |i |he |she |they |these |those |there )"
@@ -182,7 +184,8 @@ _ALL_OF: Final = _pattern(
     r"|belongs|use|uses|carry|carries|start|starts))\b"
 )
 _PLURAL_HABIT: Final = _pattern(
-    r"(?!the |this |that |these |those |my |your |it |its )(?:[\w./`-]+ ){0,3}[\w`-]+s "
+    r"(?!the |this |that |these |those |my |your |it |its )(?:[\w./`-]+ ){0,3}"
+    r"(?!(?:has|is|was|does|his|this|plus|us)\b)[\w`-]+s "
     r"(?:(?:always|never|only) (?!fail|break|crash|hang|return|show|throw|time|finish|work|appear|disappear|come"
     r"|happen"
     r"|load|stop|flicker|run out|get )\w+|(?:go|live|belong) (?:in|into|under|next|to|on|with|through)\b)"
