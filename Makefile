@@ -26,7 +26,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-secrets bench-peers bench-serve bench-embedder training-data train train-judge lock build clean
+.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-told bench-secrets bench-peers bench-serve bench-embedder training-data train train-judge lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -136,6 +136,9 @@ bench-hooks: setup  ## What a hook costs at each event, as ratios to a bare inte
 bench-session: setup $(CHROMA)/.ready  ## What a cold session start costs with 10,000 learnings, as ratios; SESSION=--save writes the page
 	$(BIN)/python -m bench.session --chromadb $(CHROMA)/bin/python $(SESSION)
 
+bench-told: setup  ## How much of what a session is told helps it, on learnings of several projects; TOLD=--cases prints each case
+	$(BIN)/python -m bench.told $(TOLD)
+
 $(CHROMA)/.ready: requirements/chroma.txt | $(VENV)/.ready
 	@echo "bench-session: environment with chromadb in $(CHROMA), apart from Perdure's own (the first time about 90 MB to download)"
 	@$(PYTHON) -m venv --clear --without-pip $(CHROMA)
@@ -209,7 +212,7 @@ $(HOSTS)/.ready: requirements/hosts.txt requirements/hosts/package.json requirem
 
 lock: LOCK = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header
 # perdure-minilm is built here, so no lock names it; pyproject.toml tells the resolver where it is.
-lock: COMPILE = $(LOCK) --no-emit-package perdure-minilm --extra local --extra server pyproject.toml
+lock: COMPILE = $(LOCK) --no-emit-package perdure-minilm --extra local --extra server --extra postgres pyproject.toml
 lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(COMPILE) --excludes requirements/excludes.txt -o requirements/runtime.txt
 	$(COMPILE) --excludes requirements/excludes.txt -c requirements/runtime.txt requirements/model.in requirements/dev.in -o requirements/dev.txt

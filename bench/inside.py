@@ -105,7 +105,7 @@ def _processes(files: dict[str, Path], question: str, vector: Path) -> Samples:
 
 
 def _ask(memory: Memory, corpus: Corpus, turn: int) -> None:
-    if not memory.recall(corpus.questions[turn % len(corpus.questions)]):
+    if not memory.recall(corpus.questions[turn % len(corpus.questions)], min_relevance=0):
         raise RuntimeError("Nothing was found.")
 
 
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str]) -> None:
     given = GivenVectors(len(vector))
     given.know([question], vector[np.newaxis])
     with Memory(file, embedder=given, namespace=_NAME) as memory:
-        memory.recall(question)
+        memory.recall(question, min_relevance=0)
 
 
 if __name__ == "__main__":

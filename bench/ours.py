@@ -63,7 +63,8 @@ class Perdure(Contender):
 
     def hybrid(self, query: str, vector: Vectors, limit: int) -> list[str]:
         self._known.know((query,), vector[np.newaxis])
-        return [hit.record.text for hit in self.memory.recall(query, limit=limit)]
+        # The other systems fill their limit, whatever fits.
+        return [hit.record.text for hit in self.memory.recall(query, limit=limit, min_relevance=0)]
 
     def add(self, text: str, vector: Vectors) -> None:
         self._known.know((text,), vector[np.newaxis])

@@ -14,6 +14,8 @@ from perdure.embed.port import Progress
 
 TEXTS: Final = 10_000
 QUESTIONS: Final = 300
+# The smallest store that is asked holds so many of the texts, and with them the answers.
+_SMALLEST: Final = 1000
 _SEED: Final = 20261115
 _VOCABULARY: Final = 50_000
 # Zipf's law without its first words: those are the stopwords, which no search asks for.
@@ -51,8 +53,15 @@ def synthetic(dimensions: int) -> Corpus:
     texts = list(_texts(rng, TEXTS, _WORDS_PER_TEXT))
     asked = list(_texts(rng, QUESTIONS, _WORDS_PER_QUESTION))
     centres = rng.standard_normal((_CLUSTERS, dimensions), dtype=np.float32)
+    vectors, asked_vectors = _clustered(rng, centres, TEXTS), _clustered(rng, centres, QUESTIONS)
+    for question in range(0, QUESTIONS, 2):
+        # Every second question has an answer: some of the words of a text, and a vector near to its own.
+        text = int(rng.integers(_SMALLEST))
+        asked[question] = " ".join(texts[text].split()[:_WORDS_PER_QUESTION])
+        asked_vectors[question] += 2 * vectors[text]
+        asked_vectors[question] /= np.linalg.norm(asked_vectors[question])
     common = " ".join(_word(rank) for rank in range(5))
-    return Corpus(texts, _clustered(rng, centres, TEXTS), asked, _clustered(rng, centres, QUESTIONS), common)
+    return Corpus(texts, vectors, asked, asked_vectors, common)
 
 
 def fill(memory: Memory, given: GivenVectors, batches: Iterable[Batch]) -> None:

@@ -8,20 +8,32 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from clocks import NOON, HandClock
 from hypothesis import HealthCheck, settings
 
 from perdure import Memory
+from perdure.clock import Clock, system_clock
 from perdure.settings import SETTINGS
 
 if TYPE_CHECKING:
+    from postgres_server import PostgresServer
+    from postgres_stores import EmptyStores
     from providers.cloud import Cloud
     from providers.server import FaultServer
 
+    from perdure.settings import Settings
+    from perdure.store.port import Store
+
 REPOSITORY = Path(__file__).parent.parent
+ON_POSTGRES_TOO = set(
+    """
+    test_memory test_conversations test_identity test_time_travel test_checkpoints test_capacity test_tombstones
+    test_undo test_expiry test_filters
+    """.split()
+)
 # What a person may have set for themselves; what tests read, such as PERDURE_KILLS, stays.
 PERSONAL = {row.variable for row in SETTINGS} | set(
     """
@@ -118,3 +130,64 @@ def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
 
     with ExitStack() as servers:
         yield Cloud(tmp_path, monkeypatch, servers)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Some files about what memories do are run on both kinds of store."""
+    if metafunc.definition.path.stem in ON_POSTGRES_TOO:
+        metafunc.parametrize("kind_of_store", ["sqlite", "postgres"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def kind_of_store(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where `Memory(":memory:")` keeps what it is told: in this process, or in an empty schema of a real database."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        yield
+        return
+    from perdure import services
+
+    stores: EmptyStores = request.getfixturevalue("postgres_stores")
+    in_file = services.open_store
+
+    def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool = True) -> Store:
+        if settings.store.kind != "memory":
+            return in_file(settings, clock=clock, create=create)
+        return stores.open(clock=clock, busy_seconds=settings.busy_seconds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "open_store", open_store)
+        yield
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One real PostgreSQL server for all tests of this process. Where the wheel has no build, these tests are skipped;
+    in CI it has one.
+    """
+    from postgres_server import PostgresServer, binaries
+
+    if binaries() is None:
+        pytest.skip("the wheel of PostgreSQL has no build for this machine")
+    server = PostgresServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="session")
+def postgres_kinds(postgres_server: PostgresServer) -> Callable[..., EmptyStores]:
+    """Empty stores of a kind: partitioned, used by a role without rights, or without prepared statements."""
+    from postgres_stores import EmptyStores
+
+    made: dict[str, EmptyStores] = {}
+
+    def stores(**kind: Any) -> EmptyStores:
+        if repr(kind) not in made:
+            made[repr(kind)] = EmptyStores(postgres_server, **kind)
+        return made[repr(kind)]
+
+    return stores
+
+
+@pytest.fixture(scope="session")
+def postgres_stores(postgres_kinds: Callable[..., EmptyStores]) -> EmptyStores:
+    return postgres_kinds()

@@ -1,7 +1,8 @@
 """Pairs of statements for the judge: an older and a newer one, and what the newer does to the older.
 
 Our own texts (texts/judge) are topics: texts that all say one thing, and texts that end it, say it again, say more of
-it or leave it alone. Every combination within a topic is a pair. Public pairs come from training/inference.py.
+it or leave it alone. Every combination within a topic is a pair. Several topics may be about one `thing`, each about
+something else of it: what ends one of them ends no other. Public pairs come from training/inference.py.
 """
 
 from __future__ import annotations
@@ -21,8 +22,14 @@ APART: Final = "apart"
 LABELS: Final = (ENDS, "refines", "same", APART)
 # How often each label is drawn within a topic.
 _SHARES: Final = (0.38, 0.12, 0.13, 0.37)
-# Every sixteenth topic judges, and is not trained on.
+# Every sixteenth topic judges, and every fifth thing with all its topics; they are not trained on.
 _HELD_OUT: Final = 16
+_THINGS_HELD_OUT: Final = 5
+# A message tells other things, too: so often something stands beside the newer statement, or the older one.
+_BESIDE_NEWER: Final = 0.4
+_BESIDE_OLDER: Final = 0.12
+_MOST_WORDS: Final = 40
+_BETWEEN: Final = (". ", ". ", ". ", ", and ", ". also ", ". oh and ", " btw. ", "! ", ", ", " - ")
 NAMES: Final = (
     "Ada", "Ben", "Chiara", "Dmitri", "Elif", "Farah", "Goran", "Hana", "Ines", "Jamal", "Karin", "Luis", "Mara",
     "Nils", "Olga", "Priya", "Quentin", "Rosa", "Sven", "Tariq", "Uma", "Viktor", "Wanda", "Yusuf", "Zofia",
@@ -44,6 +51,7 @@ class JudgedTopic:
     values: Sequence[tuple[str, str]]
     old: Sequence[str]
     texts: Mapping[str, Sequence[str]]
+    thing: str = ""
 
 
 def read_topics(folder: Path = TEXTS) -> list[JudgedTopic]:
@@ -52,35 +60,42 @@ def read_topics(folder: Path = TEXTS) -> list[JudgedTopic]:
         for topic in json.loads(path.read_text("utf-8")):
             values = [(str(one), str(other)) for one, other in topic["values"]] or [("", "")]
             texts = {label: topic[label] for label in LABELS}
-            found.append(JudgedTopic(f"{path.stem}: {topic['topic']}", values, topic["old"], texts))
+            name, thing = f"{path.stem}: {topic['topic']}", topic.get("thing", "")
+            found.append(JudgedTopic(name, values, topic["old"], texts, thing))
     return found
 
 
 def held_out(topics: Sequence[JudgedTopic]) -> tuple[list[JudgedTopic], list[JudgedTopic]]:
     """Those to train on, and those that judge."""
-    judging = topics[::_HELD_OUT]
+    things = list(dict.fromkeys(topic.thing for topic in topics if topic.thing))[::_THINGS_HELD_OUT]
+    judging = [topic for topic in topics if not topic.thing][::_HELD_OUT]
+    judging += [topic for topic in topics if topic.thing in things]
     names = {topic.name for topic in judging}
-    return [topic for topic in topics if topic.name not in names], list(judging)
+    return [topic for topic in topics if topic.name not in names], judging
 
 
 class PairSampler:
     """Draws pairs of topics, the same ones with the same seed."""
 
-    def __init__(self, topics: Sequence[JudgedTopic], seed: int) -> None:
+    def __init__(self, topics: Sequence[JudgedTopic], seed: int, turns: Sequence[str] = ()) -> None:
+        """`turns` are short ones of talks; they stand beside statements, as other topics do."""
         self._random = random.Random(seed)
-        self._topics = topics
+        self._topics, self._turns = topics, turns
+        self._things = [topic for topic in topics if topic.thing]
 
     def draw(self) -> Pair:
         """Most facts that somebody tells have nothing to do with each other, and many of them tell of a change: a third
         of the pairs are of that kind.
         """
         kind = self._random.random()
-        if kind < 0.32:
+        if kind < 0.26:
             return self.of_two_topics()
-        if kind < 0.38:
+        if kind < 0.31:
             return self._of_two_people()
-        if kind < 0.44:
+        if kind < 0.36:
             return self._of_two_values()
+        if kind < 0.46 and self._things:
+            return self.of_one_thing()
         return self.within_topic()
 
     def within_topic(self) -> Pair:
@@ -102,6 +117,14 @@ class PairSampler:
         one, other = self._topics[place], self._topics[(place + distance) % len(self._topics)]
         older, newer = self._any_text(one, old=0.7), self._any_text(other, old=0.2)
         return self._told(older, newer, APART)
+
+    def of_one_thing(self) -> Pair:
+        """What ends something of a thing, or tells it, beside something else of the same thing."""
+        choose = self._random
+        one = choose.choice(self._things)
+        other = choose.choice([topic for topic in self._things if topic.thing == one.thing and topic is not one])
+        older = filled(choose.choice(one.old), choose.choice(one.values))
+        return self._told(older, self._any_text(other, old=0.2), APART)
 
     def _any_text(self, topic: JudgedTopic, old: float) -> str:
         choose = self._random
@@ -136,12 +159,26 @@ class PairSampler:
         return self._told(filled(choose.choice(old), one), filled(choose.choice(naming), other), APART)
 
     def _told(self, older: str, newer: str, label: str) -> Pair:
-        """As people said it, or as facts tell it of them."""
+        """As people said it, or as facts tell it of them, in a message of its own or beside something else."""
+        if self._random.random() < _BESIDE_NEWER:
+            newer = self._beside(newer)
+        if self._random.random() < _BESIDE_OLDER:
+            older = self._beside(older)
         how = self._random.random()
         if how < 0.4:
             return Pair(older, newer, label)
         name = USER if how < 0.7 else self._random.choice(NAMES)
         return Pair(told(older, name), told(newer, name), label)
+
+    def _beside(self, text: str) -> str:
+        """The text with something else before or behind it, if both are short."""
+        choose = self._random
+        is_turn = bool(self._turns) and choose.random() < 0.5
+        other = choose.choice(self._turns) if is_turn else self._any_text(choose.choice(self._topics), old=0.5)
+        if len(text.split()) + len(other.split()) > _MOST_WORDS:
+            return text
+        first, second = (text, other) if choose.random() < 0.5 else (other, text)
+        return f"{first.rstrip('.!')}{choose.choice(_BETWEEN)}{second}"
 
 
 def filled(text: str, values: tuple[str, str]) -> str:

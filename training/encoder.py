@@ -6,7 +6,7 @@ that does not move keeps them where they were.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,18 @@ HEADS: Final = 12
 MOST_TOKENS: Final = 256
 # Texts of about equal length are encoded together, so that little of the work is padding.
 TOGETHER: Final = 64
+
+# Our names of what a layer holds, and the published ones.
+PUBLISHED: Final = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "mix": "attention.output.dense",
+    "mixed": "attention.output.LayerNorm",
+    "widen": "intermediate.dense",
+    "narrow": "output.dense",
+    "done": "output.LayerNorm",
+}
 
 Weights = Mapping[str, NDArray[np.float32]]
 
@@ -86,26 +98,18 @@ class Encoder(nn.Module):
         back[torch.tensor(order)] = torch.arange(len(order))
         return torch.cat(parts)[back]
 
-    def changed(self) -> dict[str, NDArray[np.float32]]:
-        """The weights that training moves, under their published names."""
-        ours = {"start": "embeddings.LayerNorm"}
-        theirs = {
-            "query": "attention.self.query",
-            "key": "attention.self.key",
-            "value": "attention.self.value",
-            "mix": "attention.output.dense",
-            "mixed": "attention.output.LayerNorm",
-            "widen": "intermediate.dense",
-            "narrow": "output.dense",
-            "done": "output.LayerNorm",
-        }
-        for number in range(LAYERS):
-            ours |= {f"layers.{number}.{our}": f"encoder.layer.{number}.{their}" for our, their in theirs.items()}
-        found: dict[str, NDArray[np.float32]] = {}
+    def published_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """The weights that training moves, by their published names."""
         for name, parameter in self.named_parameters():
-            module, _, kind = name.rpartition(".")
-            found[f"{ours[module]}.{kind}"] = parameter.detach().numpy().astype(np.float32)
-        return found
+            module, _, kind = name.replace(".fixed", "").rpartition(".")
+            if module == "start":
+                yield f"embeddings.LayerNorm.{kind}", parameter
+            elif kind in {"weight", "bias"}:
+                _, number, ours = module.split(".")
+                yield f"encoder.layer.{number}.{PUBLISHED[ours]}.{kind}", parameter
+
+    def changed(self) -> dict[str, NDArray[np.float32]]:
+        return {name: parameter.detach().numpy().astype(np.float32) for name, parameter in self.published_parameters()}
 
 
 def tensor(values: NDArray[np.float32]) -> Tensor:

@@ -259,25 +259,28 @@ def pro_para(snapshot: Snapshot, rng: Random) -> Iterator[Judged]:
 
 
 def persona_talks(snapshot: Snapshot, rng: Random) -> Iterator[Judged]:
-    """Two things that one person tells of himself in a talk. The lists of traits the talks were made from are not
-    read: they are older than this source.
+    """Two things that one person tells of himself in a talk."""
+    for turns in turns_of_personas(snapshot):
+        told = [
+            sentence
+            for turn in turns
+            for sentence in re.split(r"(?<=[.!?])\s+", turn)
+            if re.match(r"(I|My|I'm|I've|We) ", sentence) and sentence[-1:] in ".!" and len(sentence.split()) > 4
+        ]
+        if len(told) > 1:
+            first, second = sorted(rng.sample(range(len(told)), 2))
+            if len(_content(told[first]) & _content(told[second])) < 2:
+                yield told[first], told[second], "apart"
+
+
+def turns_of_personas(snapshot: Snapshot) -> Iterator[list[str]]:
+    """What one of two people says in a talk. The lists of traits the talks were made from are not read: they are older
+    than this source.
     """
     for _, text in snapshot.texts([f"data/Synthetic-Persona-Chat_{part}.csv" for part in ("valid", "test")]):
         for row in _rows(text, ","):
             for user in ("User 1", "User 2"):
-                turns = re.findall(rf"(?m)^{user}: (.*)$", row["Best Generated Conversation"])
-                told = [
-                    sentence
-                    for turn in turns
-                    for sentence in re.split(r"(?<=[.!?])\s+", turn)
-                    if re.match(r"(I|My|I'm|I've|We) ", sentence)
-                    and sentence[-1:] in ".!"
-                    and len(sentence.split()) > 4
-                ]
-                if len(told) > 1:
-                    first, second = sorted(rng.sample(range(len(told)), 2))
-                    if len(_content(told[first]) & _content(told[second])) < 2:
-                        yield told[first], told[second], "apart"
+                yield re.findall(rf"(?m)^{user}: (.*)$", row["Best Generated Conversation"])
 
 
 def _content(sentence: str) -> set[str]:

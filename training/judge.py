@@ -1,6 +1,6 @@
 """Trains the judge: what a newer statement does to an older one.
 
-    python -m training.judge --public public.json --out judge.npz --minutes 30
+    python -m training.judge --public public.json --talks talks.json --out judge.npz --minutes 30
 
 It is the encoder again, reading both statements as one text, with small matrices beside its own (low-rank adapters) and
 four numbers at its end. The tables of words and positions stay as they are, so that both models share them.
@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
 import math
 import random
-import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,7 +35,7 @@ from training.changes import (
     read_topics,
     told,
 )
-from training.encoder import LAYERS, WIDTH, Encoder, open_tokenizer
+from training.encoder import LAYERS, PUBLISHED, WIDTH, Encoder, open_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,15 +43,14 @@ if TYPE_CHECKING:
 
 RANK: Final = 48
 # In a step: so many pairs of our own topics, of public sources, and of turns of talks.
-OWN: Final = 42
+OWN: Final = 44
 PUBLIC: Final = 4
-TALKS_DRAWN: Final = 6
-MISTAKEN: Final = 18
-# The sources of the encoder's data that are talks, and how long a turn is that is read.
-TALKS: Final = ("crd3", "topical-chat", "qmsum", "own conversations", "own assistant chats")
-PREFIX: Final = re.compile(r"^(?:\[[^\]]*\] )?(?:[\w' ]{1,24}: )?")
-FEWEST_WORDS: Final = 2
-MOST_WORDS: Final = 40
+TALKS_DRAWN: Final = 16
+# The shares of what is drawn of talks: mistakes of an earlier judge, and near facts and turns.
+HARD: Final = 0.2
+NEAR: Final = 0.55
+# A turn that stands beside a statement.
+MOST_WORDS_BESIDE: Final = 16
 # A statement is cut here.
 TOKENS: Final = 60
 # The vector has length 1: what is multiplied with it has to be large.
@@ -96,6 +93,26 @@ class Judge(nn.Module):
 
     def forward(self, pairs: Sequence[Sequence[int]]) -> Tensor:
         return self.head(SCALE * self.encoder.encode(pairs, TOGETHER))
+
+    def add_factors(self, factors: Mapping[str, NDArray[np.int16]]) -> None:
+        """Start where a judge stands that training/delta.py wrote."""
+
+        def read(name: str) -> Tensor:
+            return torch.from_numpy(factors[name].astype(np.float32) * 2.0 ** int(factors[f"{name}|exponent"]))
+
+        with torch.no_grad():
+            for published, parameter in self.encoder.published_parameters():
+                if f"{published}|whole" in factors:
+                    parameter.add_(read(f"{published}|whole"))
+            for number in range(LAYERS):
+                layer = self.encoder.layers[number]
+                for ours in MATRICES:
+                    published = f"encoder.layer.{number}.{PUBLISHED[ours]}.weight"
+                    adapted = getattr(layer, ours)
+                    adapted.left.copy_(read(f"{published}|left"))
+                    adapted.right.copy_(read(f"{published}|right"))
+            self.head.weight.copy_(read("head.weight|whole") / SCALE)
+            self.head.bias.copy_(read("head.bias|whole"))
 
     def changed(self) -> dict[str, NDArray[np.float32]]:
         """All that differs from the encoder, under the names of the published weights, and the head."""
@@ -147,23 +164,22 @@ class PublicSampler:
 
 
 class TalkSampler:
-    """Draws turns of talks: two of one talk, or one beside a text of a topic. Nearly always neither ends the other, in
-    whatever mood they are said; most of what people say to each other is of that kind.
+    """Draws what people say in talks (training/talks.py): near facts and turns, some of them such that an earlier judge
+    took the newer one for an end; two turns of one talk; or one beside a text of a topic. Nearly always neither ends
+    the other, in whatever mood they are said; most of what people say to each other is of that kind.
     """
 
     def __init__(self, path: Path, topics: PairSampler, seed: int) -> None:
         self._random, self._topics = random.Random(seed), topics
-        with lzma.open(path, "rt", encoding="utf-8") as file:
-            sources: Mapping[str, Any] = json.load(file)["src"]
-        self._talks = [
-            [turns for group in sources[name] if len(turns := short(group["docs"])) > 1]
-            for name in TALKS
-            if name in sources
-        ]
+        content: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
+        self._talks: list[list[str]] = content["talks"]
+        self._hard, self._near = content["hard"], content["near"]
 
     def draw(self) -> Pair:
-        talk = self._random.choice(self._random.choice(self._talks))
-        one, other = self._random.sample(talk, 2)
+        kind = self._random.random()
+        if kind < HARD + NEAR:
+            return Pair(*self._random.choice(self._hard if kind < HARD else self._near), APART)
+        one, other = self._random.sample(self._random.choice(self._talks), 2)
         beside, kind = self._topics.draw(), self._random.random()
         older = beside.older if kind < 0.4 else one
         newer = beside.newer if kind > 0.8 else other
@@ -172,37 +188,27 @@ class TalkSampler:
         return Pair(older, newer, APART)
 
 
-class MistakenSampler:
-    """Draws near turns of talks, half of them such that an earlier judge took the newer one for an end."""
-
-    def __init__(self, path: Path, seed: int) -> None:
-        self._random = random.Random(seed)
-        content: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
-        self._kinds = [content["hard"], content["near"]]
-
-    def draw(self) -> Pair:
-        return Pair(*self._random.choice(self._random.choice(self._kinds)), APART)
-
-
-def short(turns: Sequence[str]) -> list[str]:
-    """Without the date and the speaker before them."""
-    said = (PREFIX.sub("", turn) for turn in turns)
-    return [turn for turn in said if FEWEST_WORDS <= len(turn.split()) <= MOST_WORDS]
+def short_turns(path: Path) -> list[str]:
+    talks: list[list[str]] = json.loads(path.read_text("utf-8"))["talks"]
+    return [turn for talk in talks for turn in talk if len(turn.split()) <= MOST_WORDS_BESIDE]
 
 
 def train(judge: Judge, tokenizer: Tokenizer, options: argparse.Namespace) -> None:
     torch.manual_seed(options.seed)
     trained, judging = held_out(read_topics())
-    sampler = PairSampler([*trained, *judging] if options.all else trained, options.seed)
-    public = PublicSampler(options.public, options.seed)
+    turns = short_turns(options.talks)
+    sampler = PairSampler([*trained, *judging] if options.all else trained, options.seed, turns)
+    public = PublicSampler(options.public, options.seed) if options.public else None
     talks = TalkSampler(options.talks, PairSampler(trained, options.seed + 1), options.seed)
-    mistaken = MistakenSampler(options.mistaken, options.seed) if options.mistaken else None
-    others = PairSampler(judging, options.seed)
+    others = PairSampler(judging, options.seed, turns)
     tests = {
-        "held out": judging_pairs(judging, options.seed, 40),
+        "held out": judging_pairs(judging, options.seed, 30),
         "unrelated": [others.of_two_topics() for _ in range(400)],
+        "one thing": [others.of_one_thing() for _ in range(400)],
         "talks": [talks.draw() for _ in range(400)],
     }
+    for name, pairs in tests.items():
+        print(f"  {name}: {measure(judge, tokenizer, pairs)}", flush=True)
     print(f"{len(trained)} topics to train on, {len(judging)} to judge by")
     moving = [parameter for parameter in judge.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(moving, lr=options.rate, weight_decay=0.01, betas=(0.9, 0.98))
@@ -214,9 +220,8 @@ def train(judge: Judge, tokenizer: Tokenizer, options: argparse.Namespace) -> No
         for group in optimizer.param_groups:
             group["lr"] = rate
         drawn = [sampler.draw() for _ in range(OWN)]
-        drawn += (public.draw() for _ in range(PUBLIC))
+        drawn += (public.draw() for _ in range(PUBLIC)) if public else ()
         drawn += (talks.draw() for _ in range(TALKS_DRAWN))
-        drawn += (mistaken.draw() for _ in range(MISTAKEN if mistaken else 0))
         with torch.autocast("cpu", torch.bfloat16):
             logits = judge([pair_tokens(tokenizer, pair) for pair in drawn])
         truth = torch.tensor([LABELS.index(pair.label) for pair in drawn])
@@ -237,10 +242,8 @@ def train(judge: Judge, tokenizer: Tokenizer, options: argparse.Namespace) -> No
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the judge of what a newer statement does to an older one.")
-    parser.add_argument(
-        "--public", type=Path, required=True, help="pairs of public data, as training.public wrote them"
-    )
-    parser.add_argument("--talks", type=Path, required=True, help="the encoder's data, as training.prepare wrote it")
+    parser.add_argument("--public", type=Path, help="pairs of public data, as training.public wrote them")
+    parser.add_argument("--talks", type=Path, required=True, help="what training.talks wrote")
     parser.add_argument("--out", type=Path, required=True, help="where the changed weights go, as .npz")
     parser.add_argument("--minutes", type=float, default=0.0, help="end after so long")
     parser.add_argument("--steps", type=int, default=0, help="end after so many steps")
@@ -248,8 +251,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--test-every", type=int, default=200)
-    parser.add_argument("--mistaken", type=Path, help="what training.mistaken found with an earlier judge")
-    parser.add_argument("--resume", type=Path, help="go on from what an earlier run wrote beside its weights, as .pt")
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        help="go on from what an earlier run wrote beside its weights, as .pt, or from a judge.npz",
+    )
     parser.add_argument("--all", action="store_true", help="train on the topics that judge, too")
     options = parser.parse_args()
     if not (options.minutes or options.steps):
@@ -258,7 +264,9 @@ def main() -> None:
     model = base_model()
     weights: dict[str, Any] = trained_weights(model)
     judge, tokenizer = Judge(weights), open_tokenizer(model, TOKENS)
-    if options.resume:
+    if options.resume and options.resume.suffix == ".npz":
+        judge.add_factors(dict(np.load(options.resume)))
+    elif options.resume:
         judge.load_state_dict(torch.load(options.resume))
     train(judge, tokenizer, options)
     torch.save(judge.state_dict(), options.out.with_suffix(".pt"))

@@ -19,6 +19,7 @@ from bench.learn import (
     merging,
     noted,
     recall,
+    sessions,
     statements,
 )
 from bench.ours import local_embedder
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     corrections.report(local_embedder())
     chats.report(local_embedder())
     noted.report()
+    sessions.report()
     duplicates.report_own()
     forgetting.report(local_embedder())
     if options.sts or options.sick:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,8 @@ from perdure.model import FACT_CATEGORIES, Json, Record
 from perdure.settings import load
 
 SETS = Path(__file__).parent / "sets"
+OPEN = "chats.json"
+HELD_BACK = "chats_held_back.json"
 _ROLES = ("user", "assistant")
 _FIRST = 3
 _LATER = timedelta(seconds=1)
@@ -48,6 +51,7 @@ class Chats:
     chats: Sequence[Mapping[str, Any]]
     messages: dict[str, Said] = field(default_factory=dict[str, Said])
     dates: dict[Said, datetime] = field(default_factory=dict[Said, datetime])
+    texts: dict[Said, str] = field(default_factory=dict[Said, str])
     facts: list[Record] = field(default_factory=list[Record])
     origins: dict[str, frozenset[Said]] = field(default_factory=dict[str, frozenset[Said]])
 
@@ -59,7 +63,7 @@ class Chats:
         told: defaultdict[str, list[tuple[Said, dict[str, object]]]] = defaultdict(list)
         for chat, one in said:
             key, name = Said(chat["name"], one["id"]), one["speaker"]
-            self.dates[key] = datetime.fromisoformat(one["date"])
+            self.dates[key], self.texts[key] = datetime.fromisoformat(one["date"]), one["text"]
             who = {"role": name} if name in _ROLES else {"role": "user", "speaker": name}
             told[conversation or chat["name"]].append((key, {**who, "content": one["text"], "at": one["date"]}))
         for id, messages in told.items():
@@ -93,6 +97,7 @@ def report(embedder: Embedder) -> None:
         print(f"  learn = {learn}: {_told(counts)}")
     together = measure(embedder, "auto", together=True)
     print(f"  all chats of a user as one conversation: {_told(together)}")
+    print(f"\nTwelve more chats, held back: {_told(measure(embedder, 'auto', HELD_BACK))}")
     print(f"  pairs of statements: {_counted(pairs(embedder))}")
 
 
@@ -125,22 +130,30 @@ def _counted(counts: Counter[str]) -> str:
     )  # fmt: skip
 
 
-def measure(embedder: Embedder, learn: str, *, together: bool = False) -> Counter[str]:
-    by_user: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for chat in json.loads((SETS / "chats.json").read_text("utf-8"))["chats"]:
-        by_user[chat["user"]].append(chat)
+def measure(embedder: Embedder, learn: str, name: str = OPEN, *, together: bool = False) -> Counter[str]:
     counts: Counter[str] = Counter()
+    with told(embedder, learn, name, together=together) as users:
+        for memory, chats in users:
+            counts += judged(memory, chats)
+    return counts
+
+
+@contextmanager
+def told(embedder: Embedder, learn: str, name: str, *, together: bool = False) -> Generator[list[tuple[Memory, Chats]]]:
+    """The chats of each user of a set, after `work`, in a namespace of their own."""
+    by_user: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for chat in json.loads((SETS / name).read_text("utf-8"))["chats"]:
+        by_user[chat["user"]].append(chat)
     with tempfile.TemporaryDirectory() as folder:
         settings = load(None, learn=learn)
         with Memory(Path(folder) / "chats.db", settings=settings, embedder=embedder) as store:
-            users = {user: Chats(chats) for user, chats in by_user.items()}
-            for user, chats in users.items():
-                chats.tell(store.namespace(user), "everything" if together else None)
+            users = [(store.namespace(user), Chats(chats)) for user, chats in by_user.items()]
+            for memory, chats in users:
+                chats.tell(memory, "everything" if together else None)
             store.work()
-            for user, chats in users.items():
-                chats.read_facts(store.namespace(user))
-                counts += judged(store.namespace(user), chats)
-    return counts
+            for memory, chats in users:
+                chats.read_facts(memory)
+            yield users
 
 
 def judged(memory: Memory, chats: Chats) -> Counter[str]:
@@ -148,16 +161,18 @@ def judged(memory: Memory, chats: Chats) -> Counter[str]:
     for chat in chats.chats:
         name = chat["name"]
         for change in chat["changes"]:
-            old, new = _said(name, change["old"]), _said(name, change["new"])
+            old, new = message_named(name, change["old"]), message_named(name, change["new"])
             counts["changes"] += 1
             counts["without"] += not chats.learned_from(old)
             counts["ended"] += chats.ended_by(old, new)
         for alike in chat["not_changes"]:
             counts["look-alikes"] += 1
-            counts["wrongly ended"] += chats.ended_by(_said(name, alike["old"]), _said(name, alike["new"]))
+            counts["wrongly ended"] += chats.ended_by(
+                message_named(name, alike["old"]), message_named(name, alike["new"])
+            )
         for id in chat["not_facts"]:
             counts["not facts"] += 1
-            counts["no facts"] += {_said(name, id)} in chats.origins.values()
+            counts["no facts"] += {message_named(name, id)} in chats.origins.values()
         for question in chat["questions"]:
             counts.update(answered(memory, chats, name, question))
     return counts
@@ -165,7 +180,7 @@ def judged(memory: Memory, chats: Chats) -> Counter[str]:
 
 def answered(memory: Memory, chats: Chats, chat: str, question: Mapping[str, Any]) -> Iterator[str]:
     current, outdated = (
-        frozenset(_said(chat, each) for each in question[which]) for which in ("current", "outdated")
+        frozenset(message_named(chat, each) for each in question[which]) for which in ("current", "outdated")
     )  # fmt: skip
     hits = [
         frozenset({chats.messages[hit.record.id]}) if hit.record.id in chats.messages
@@ -213,7 +228,7 @@ def pairs(embedder: Embedder) -> Counter[str]:
     return counts
 
 
-def _said(chat: str, reference: int | str) -> Said:
+def message_named(chat: str, reference: int | str) -> Said:
     if isinstance(reference, int):
         return Said(chat, reference)
     other, _, id = reference.rpartition(":")

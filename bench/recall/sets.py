@@ -115,6 +115,10 @@ def notes(_: Path) -> list[Collection]:
     return [_own_memories("notes")]
 
 
+def ward(_: Path) -> list[Collection]:
+    return [_own_memories("ward")]
+
+
 def learnings(_: Path) -> list[Collection]:
     return [_own_memories("learnings")]
 
@@ -196,6 +200,7 @@ SOURCES: Final = (
     Source("sgd", "SGD, bookings with an assistant", "assistant chats", "dev", _dev("sgd", conversations=True)),
     Source("relations", "unseen relations, made by templates", "notes", "dev", _dev("synth_held", conversations=False)),
     Source("notes", "60 notes of our own", "notes", "", notes),
+    Source("ward", "60 notes of a nurse who studies", "notes", "", ward),
     Source("assistant-chats", "four chats of our own", "assistant chats", "", partial(chats, kind="assistant")),
     Source("human-chats", "two chats of our own", "human chats", "", partial(chats, kind="human")),
     Source("learnings", "60 learnings of our own", "learnings", "", learnings),

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.corpus import Vectors
-from perdure.embed.port import Embedder, Generation, Progress
+from perdure.embed.port import Embedder, Generation, Progress, window_of
 
 
 class Remembering:
@@ -29,6 +29,11 @@ class Remembering:
     @property
     def generation(self) -> Generation:
         return self._embedder.generation
+
+    @property
+    def window(self) -> int | None:
+        """With it a long memory gets its passages, as it does where nothing is remembered."""
+        return window_of(self._embedder)
 
     def embed_query(self, text: str) -> Vectors:
         key = self._key("query", text)

@@ -35,6 +35,14 @@ class BackupRestored:
 
 
 @dataclass(frozen=True, slots=True)
+class Migrated:
+    """The tables of a store in a database were of schema `before`, 0 where there were none, and are of `after` now."""
+
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
 class MaintenanceResult:
     """What `work` did. `vectors_pending` are left, because of a limit or because no model is there.
 

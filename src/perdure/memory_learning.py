@@ -175,16 +175,22 @@ class LearningMemory(OpenMemory):
         recipe: str = "learnings",
         asked: AskedVectors | None = None,
         told_in: Sequence[str] = (),
+        min_relevance: float = 0.0,
+        project: str | None = None,
     ) -> LearningsFound:
         """Find the learnings for somebody who starts to work, each with its reasons: patterns, anti-patterns and
         heuristics. Without a query they are ordered by prominence alone. It counts as no use until `injected` says so.
         `asked` keeps the vectors of queries, so that one that was asked before needs no model. `told_in` are the names
-        of the project that asks: what was imported from another that nobody trusts is left out.
+        of the project that asks: what was imported from another that nobody trusts is left out. With `min_relevance`,
+        from 0 to 1, what fits less is left out, and with `project` what was learned in another one.
         """
         from perdure.recall.learnings import find_learnings
 
         names = namespaces or [self._namespace]
-        return find_learnings(self._services, query, names, limit, recipe, asked, tuple(told_in))
+        return find_learnings(
+            self._services, query, names, limit=limit, recipe=recipe, asked=asked, told_in=tuple(told_in),
+            min_relevance=min_relevance, project=project,
+        )  # fmt: skip
 
     def injected(self, records: Sequence[Record]) -> None:
         """Count that these memories were put before a model without being asked for, best first: each is one recall."""

@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, ov
 from perdure.display import html_table, short, short_list
 from perdure.ids import ContentHash, MemoryId
 from perdure.values import field, field_names, value_class
+from perdure.vocabulary import CATEGORIES as CATEGORIES
+from perdure.vocabulary import CONTEXT_TYPES as CONTEXT_TYPES
+from perdure.vocabulary import FACT_CATEGORIES as FACT_CATEGORIES
+from perdure.vocabulary import LEARNING_CATEGORIES as LEARNING_CATEGORIES
+from perdure.vocabulary import STATES as STATES
+from perdure.vocabulary import TIERS as TIERS
+from perdure.vocabulary import TRUSTS as TRUSTS
+from perdure.vocabulary import State as State
 
 if TYPE_CHECKING:
     from perdure.maintenance_results import Backup as Backup
@@ -39,7 +47,6 @@ if TYPE_CHECKING:
 
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
-State: TypeAlias = Literal["active", "superseded", "merged", "deleted", "expired", "evicted"]
 Operation: TypeAlias = Literal[
     "insert", "observe", "update", "annotate", "validate", "promote", "forget", "restore", "expire", "evict", "undo",
     "rewind", "erase",
@@ -52,14 +59,7 @@ Form: TypeAlias = Literal["full", "summary", "abstract", "excerpt"]
 Format: TypeAlias = Literal["text", "records"]
 Level: TypeAlias = Literal["index", "abstract", "full"]
 
-STATES: tuple[State, ...] = ("active", "superseded", "merged", "deleted", "expired", "evicted")
-TIERS = ("constitutional", "critical", "important", "normal", "temporary", "deprecated")
-CONTEXT_TYPES = ("research", "implementation", "decision", "discovery", "general")
-TRUSTS = ("high", "normal", "low")
 CONFIDENCE_LABELS: Mapping[str, float] = {"high": 1.0, "medium": 2 / 3, "low": 1 / 3}
-LEARNING_CATEGORIES = ("anti-patterns", "patterns", "heuristics")
-FACT_CATEGORIES = tuple("identity preference interest personality relationship experience goal guideline".split())
-CATEGORIES = LEARNING_CATEGORIES + FACT_CATEGORIES
 
 # What recall may look into. Superseded memories stay indexed because `as_of` asks for them.
 INDEXED_STATES: tuple[State, ...] = ("active", "superseded")

@@ -119,9 +119,9 @@ class OpenMemory:
         told_in: Sequence[str] = (),
     ) -> tuple[Record, ...]:
         """Find what a prompt brings to mind: the memories of which a trigger phrase stands in it, then those that fit
-        it. Messages of conversations, constitutional memories and those whose ids are in `without` are left out; with
-        `told_in`, the names of the project that asks, also what was imported from another that nobody trusts. What is
-        answered counts as recalled.
+        it, and hardly less well than the best. Messages of conversations, constitutional memories and those whose ids
+        are in `without` are left out; with `told_in`, the names of the project that asks, also what was imported from
+        another that nobody trusts, and learnings of others that fit little. What is answered counts as recalled.
         """
         from perdure.recall.query import check_request
 
@@ -132,7 +132,9 @@ class OpenMemory:
         places = tuple(told_in)
         triggered = services.triggers().match(prompt, request.namespaces, most + _SPARE, request.now, places)
         request = replace(request, filter=Filter(hidden=KINDS, told_in=places), is_question=False)
-        fitting = services.recaller().recall(request).hits
+        from perdure.recall.fitting import fitting_memories
+
+        fitting = fitting_memories(services.recaller().recall(request).hits, places)
         found = {one.record.id: one.record for one in (*triggered, *fitting)}
         chosen = [record for id, record in found.items() if id not in without and record.tier != "constitutional"]
         services.usage.recalled(chosen[:most], request.now)

@@ -22,6 +22,7 @@ from perdure.errors import EmbedderUnavailable, InvalidInput, SettingsInvalid, S
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import Filter, Finding, Recall
+from perdure.remedies import Flag, Remedy
 from perdure.settings import Settings
 from perdure.store.capacity import EvictionRule
 from perdure.store.port import Store
@@ -31,10 +32,13 @@ from perdure.values import replace, value_class
 if TYPE_CHECKING:
     from perdure.embed.judge import PairVerdict
     from perdure.llm.port import LanguageModel
+    from perdure.maintenance_results import Migrated
     from perdure.providers.access import Access
     from perdure.recall.recaller import Recaller
     from perdure.recall.recipe import Recipe
     from perdure.recall.triggers import Triggers
+    from perdure.store.postgres.address import Address
+    from perdure.store.transfer import CopiedNamespace
     from perdure.text.secrets import Redact
 
 CLOSE_PATIENCE: Final = 0.25
@@ -282,6 +286,59 @@ class Services:
         self._lock = threading.Lock()
         self._indexes = Indexes()
         self.embedders = EmbedderChoice(self.store, self._open_target, self._open_earlier)
+
+
+def copy_between(
+    source: str,
+    target: str,
+    namespaces: Sequence[str] | None,
+    told: Callable[[str, int, int], None],
+    *,
+    dry_run: bool = False,
+) -> list[CopiedNamespace]:
+    """Copy a store with its log into another one. A file may be made for that, a database must have its tables."""
+    from contextlib import closing
+
+    from perdure.settings import load
+    from perdure.store.transfer import copy_store, lacking
+
+    with closing(open_store(load(store=source), create=False)) as giving:
+        if dry_run and load(store=target).store.is_missing:
+            return lacking(giving, None, namespaces)
+        with closing(open_store(load(store=target), create=not dry_run)) as taking:
+            if dry_run:
+                return lacking(giving, taking, namespaces)
+            return copy_store(giving, taking, namespaces, lambda one: told(one.name, one.lines, one.vectors))
+
+
+def migrate_store(settings: Settings, *, partitions: int = 0, role: str | None = None) -> Migrated:
+    """Make the tables of a store in a database, or bring them up to date. Opening one never does."""
+    from perdure.store.postgres.migrate import migrate
+
+    return migrate(_database(settings), partitions=partitions, role=role)
+
+
+def migration_statements(settings: Settings, *, partitions: int = 0, role: str | None = None) -> list[str]:
+    """What `migrate_store` would run in an empty database, for whoever lets nobody else run it."""
+    from perdure.store.postgres.migrate import every_statement
+
+    return every_statement(_database(settings).schema, partitions=partitions, role=role)
+
+
+def _database(settings: Settings) -> Address:
+    if settings.store.kind != "database" or settings.store.scheme != "postgresql":
+        raise InvalidInput(
+            "The store is no PostgreSQL database, so it has no tables that somebody has to make.",
+            remedy=Remedy(
+                "A store in a file is brought up to date when it is opened. Name a database with ", Flag("store"), "."
+            ),
+        )
+    from perdure.providers.plugins import load_store
+
+    load_store(settings.store.scheme)
+    from perdure.store.postgres.address import parse_address
+
+    return parse_address(settings.store.address, settings.store.shown)
 
 
 def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool = True) -> Store:

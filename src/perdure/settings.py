@@ -16,6 +16,7 @@ from perdure.model import CATEGORIES, CONTEXT_TYPES, TIERS
 from perdure.text.patterns import pattern
 from perdure.validation import ABOVE_ZERO, number_in, refuse_address
 from perdure.values import field, replace, value_class
+from perdure.vocabulary import KEYWORD_TIERS, LEARNING_CATEGORIES, WRITERS
 
 # The variables from which keys are read, and nowhere else.
 API_KEYS: Final = (
@@ -30,10 +31,8 @@ OTHER_VARIABLES: Final = (
 _PREFIX: Final = "PERDURE_"
 # What other programs call the place of their data.
 _MEANING_STORE: Final = ("DATA", "DATABASE", "DB", "DIR", "FILE", "HOME", "PATH")
-KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
 LEARN: Final = ("auto", "rules", "agent", "off")
 LEARN_SCOPES: Final = ("subject", "conversation")
-WRITERS: Final = ("person", "model")
 _MODEL: Final = pattern(r"local|none|[a-z][a-z0-9_.-]*:\S(.*\S)?")
 _HOST: Final = pattern(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(/[0-9]{1,3})?")
 _MODEL_REMEDY: Final = {
@@ -197,6 +196,7 @@ SETTINGS: Final = (
         "Who decides what is written: `person`, or `model`, which may not erase nor change constitutional memories.",
     ),
     Setting("busy_seconds", "number", "30", "How long a write waits for other processes before it gives up."),
+    Setting("store_connections", "count", "16", "How many connections a process opens to a database, at most."),
     Setting("index_megabytes", "number", "1024", "How much memory the recall index of one process may take."),
     Setting("max_items", "count", "0", "How many memories a namespace may hold; 0: any number."),
     Setting("max_tokens", "count", "0", "How many tokens their current texts may have together; 0: any number."),
@@ -274,7 +274,7 @@ class Settings:
     daily_cost: float = 0.0
     prices: Mapping[str, Mapping[str, object]] = field(default_factory=dict[str, Mapping[str, object]])
     keywords: str = "auto"
-    keyword_categories: tuple[str, ...] = ("anti-patterns", "patterns", "heuristics")
+    keyword_categories: tuple[str, ...] = LEARNING_CATEGORIES
     episode_min_messages: int = 5
     episode_max_messages: int = 30
     episode_gap_minutes: float = 15.0
@@ -300,6 +300,7 @@ class Settings:
     session: str | None = None
     writer: str = "person"
     busy_seconds: float = 30.0
+    store_connections: int = 16
     index_megabytes: float = 1024.0
     max_items: int = 0
     max_tokens: int = 0

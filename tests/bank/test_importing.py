@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import count
 from pathlib import Path
 
 import pytest
 from bank.banks import make_global, make_project, write_bank
 
 from perdure import Memory
-from perdure.bank import entries
+from perdure.bank import entries, importing
 from perdure.bank.importing import import_bank, import_if_empty
 
 
@@ -30,6 +32,7 @@ def test_every_field_of_an_entry_has_its_place(memory: Memory, project: Path):
         "observed_in": "Feature #002, Feature #018 (twice, in the importer)",
         "cost": "Two days of repair",
         "last_observed": "Feature #018",
+        "bank_lines": ["Cost: Two days of repair"],
     }
     # Of two entries that say the same the one that was observed more often counts; a day is when it was observed.
     samples = memory.get(3)
@@ -45,7 +48,7 @@ def test_lines_for_the_reasoning_and_the_keywords_are_read_where_somebody_wrote_
     import_bank(memory, make_project(tmp_path / "site", {"heuristics": text}), private=True, trusted=True)
     ask = memory.get(1)
     assert (ask.reasoning, ask.keywords) == ("It saves\na day.", ("question", "first answer"))
-    assert ask.metadata == {"cost": "none"}
+    assert ask.metadata == {"cost": "none", "bank_lines": ["Cost: none"]}
 
 
 def test_a_repository_is_trusted_less_than_the_home(memory: Memory, project: Path):
@@ -138,6 +141,7 @@ def test_a_field_that_goes_on_in_the_next_line_is_one_field(memory: Memory, tmp_
     import_bank(memory, make_project(tmp_path / "shop", {"heuristics": text}), private=True, trusted=True)
     assert memory.get(1).metadata == {
         "example": "first line\nsecond line", "cost": ["1", "2"], "field_7_wonders": "listed",
+        "bank_lines": ["Example: first line second line", "Cost: 1", "Cost: 2", "7 wonders: listed"],
     }  # fmt: skip
 
 
@@ -145,3 +149,44 @@ def test_a_file_that_is_too_large_is_not_read(memory: Memory, tmp_path: Path, mo
     monkeypatch.setattr(entries, "MAX_BANK_BYTES", 100)
     project = make_project(tmp_path / "shop", {"heuristics": f"### Rule\n{'long ' * 50}\n"})
     assert import_bank(memory, project).skipped[0].reason == "The file cannot be read: it is larger than 0 MiB."
+
+
+def test_the_lines_below_a_description_are_found(memory: Memory, tmp_path: Path):
+    """What it cost, and what to do instead, is half of an entry."""
+    text = (
+        "### Anti-Pattern: Guessing encodings\nGuessing the encoding corrupts names.\n- Cost: two repaired imports\n"
+        "- Instead: Ask for the encoding, or sniff and confirm\n- always in writing\n- Observation count: 2\n"
+    )
+    project = make_project(tmp_path / "shop", {"anti-patterns": text})
+    import_bank(memory, project, private=True)
+    for question in ("two repaired imports", "sniff and confirm", "in writing"):
+        assert [hit.record.title for hit in memory.recall(question)] == ["Guessing encodings"]
+
+
+def test_what_an_earlier_version_imported_gets_its_lines_from_its_own_bank_alone(memory: Memory, tmp_path: Path):
+    text = "### Rule\nAsk first.\n- Instead: {}\n"
+    fields = {"category": "heuristics", "source": "import", "source_project": "shop", "trust": "low"}
+    memory.import_([{"text": "Ask first.", **fields}], trusted=True)
+    for name, advice in (("other", "guess"), ("shop", "wait"), ("shop-again", "guess")):
+        import_bank(memory, make_project(tmp_path / name, {"heuristics": text.format(advice)}), private=True)
+    assert memory.get(1).metadata["bank_lines"] == ["Instead: wait"]
+
+
+def test_a_first_import_that_is_cut_short_has_the_strongest_of_each_kind(memory: Memory, tmp_path: Path):
+    """The next session takes the rest."""
+    kinds = {
+        kind: "".join(f"### {kind} {n}\nText of {kind} {n}.\n- Observation count: {n}\n" for n in range(1, 101))
+        for kind in ("anti-patterns", "patterns", "heuristics")
+    }
+    project = make_project(tmp_path / "shop", kinds)
+    ticks = count()
+    with pytest.MonkeyPatch.context() as patch:
+        # The time is up after the first portion.
+        patch.setattr(importing, "monotonic", lambda: next(ticks))
+        done = import_bank(memory, project, private=True, budget=1.5)
+    found = Counter(record.category for record in memory.list(limit=1000))
+    assert done.unfinished
+    assert min(found[kind] for kind in kinds) >= 40
+    assert {"heuristics 100", "patterns 100", "anti-patterns 100"} <= {r.title for r in memory.list(limit=1000)}
+    import_bank(memory, project, private=True)
+    assert len(memory.list(limit=1000).records) == 300

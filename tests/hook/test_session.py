@@ -41,7 +41,7 @@ def test_a_turn_is_answered_in_the_host_s_own_form_and_kept_as_a_conversation(ho
         undone = memory.undo(session=session.id)
         assert memory.conversation(session.id).messages() == []
     assert (message.source_project, message.session_id) == ("website", session.id)
-    assert message.channel == host.removesuffix(" as claude")
+    assert message.channel == {"claude": "claude-code"}.get(host, host.removesuffix(" as claude"))
     assert undone.batch is not None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -20,7 +21,7 @@ from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-AROUND = {"neighbours", "named", "asking", "answering", "brief", "when", "assistant"}
+AROUND = {"neighbours", "named", "asking", "answering", "brief", "when", "assistant", "around"}
 PLAIN = {"conversation_weight": 0.0, "learned_discount": 0.0}
 TALK = (
     ("Ann", "Lovely weather over the harbour."),
@@ -96,6 +97,19 @@ def test_a_turn_of_few_words_gains_little_from_its_neighbours(memory: Memory):
     assert "neighbours" not in hit(answer, "Oh.").explain
     assert hit(answer, TALK[1][1]).explain.keys().isdisjoint({"neighbours", "answering"})
     assert "neighbours" in hit(answer, answering).explain
+
+
+def test_a_word_that_stands_beside_a_turn_counts_half_and_one_farther_away_a_quarter(memory: Memory):
+    heated = "We heated it all night long, with oak and birch and peat."
+    storm = "Not for a minute, there was a storm outside us."
+    tell(memory, [("Ben", "The cottage has a stove."), ("Ann", heated), ("Ben", "And the windows?"), ("Ann", storm)])
+    for number in range(20):
+        memory.remember(f"Shelf {number}: glaze, clay, brushes.")
+    memory.work()
+    answer = memory.recall("cottage stove oak storm", limit=30, min_relevance=0)
+    # One of 24 memories holds each word: two of the words stand beside it, and one two turns away.
+    assert hit(answer, heated).explain["around"].raw == pytest.approx(1.25 * math.log1p(23.5 / 1.5))
+    assert all("around" not in one.explain for one in answer if one.record.text.startswith("Shelf"))
 
 
 def test_what_an_assistant_said_counts_less_unless_that_is_asked_for(memory: Memory):
@@ -277,14 +291,14 @@ def features(draw: st.DrawFn, count: int) -> ConversationFeatures:
         return np.array(draw(st.lists(values, min_size=count, max_size=count)))
 
     around = draw(st.lists(st.integers(-1, count - 1), min_size=2 * REACH * count, max_size=2 * REACH * count))
-    asking, whole = some(st.floats(0, 1)), some(st.floats(0, 1))
+    asking, whole, worth = some(st.floats(0, 1)), some(st.floats(0, 1)), some(st.floats(0, 20))
     meant, assistant, person, dated, learned, by_name = (some(st.booleans()) for _ in range(6))
     near = np.array(around, np.int32).reshape(2 * REACH, count)
-    return ConversationFeatures(near, asking, meant, assistant & ~meant, whole, person, dated, learned, by_name)
+    return ConversationFeatures(near, asking, meant, assistant & ~meant, whole, person, dated, learned, by_name, worth)
 
 
 def with_conversation(own: np.ndarray, around: ConversationFeatures, weight: float = 1.0) -> np.ndarray:
-    return own + np.asarray(total_of(conversation_columns(own, around, weight)))
+    return own + np.asarray(total_of(conversation_columns(own, around, weight, 0.05)))
 
 
 @given(st.lists(evidences, min_size=1, max_size=8), st.floats(0, 1))

@@ -185,3 +185,21 @@ def test_an_outdated_message_is_not_taken_for_the_fact_that_replaced_it(memory: 
     found = memory.recall("Who lives in Osaka now?")
     assert "Tokyo" in found[0].text
     assert [str(hit.outdated)[:5] for hit in found if "Osaka" in hit.text] == ["until"]
+
+
+def test_a_message_that_told_a_contested_fact_stands_behind_the_newer_statement_and_is_marked(memory: Memory):
+    told = (
+        ("Lena", "Hello everybody! I live in Ulm. My name is on the door of the old mill."),
+        ("Bob", "Lena lives in Bonn."),
+        ("Bob", "It rained."),
+    )
+    memory.conversation("talk").add_messages(
+        {"role": "user", "speaker": speaker, "content": text, "at": MONDAY + timedelta(days=30 * place)}
+        for place, (speaker, text) in enumerate(told)
+    )
+    memory.work()
+    memory.consolidate()
+    hits = memory.recall("does Lena live in the old mill?")
+    assert "Bonn" in hits[0].text
+    [message] = [hit for hit in hits if hit.text.startswith("Hello")]
+    assert str(*message.contradicts).startswith("contradicts the newer #")

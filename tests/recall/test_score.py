@@ -66,7 +66,11 @@ def snapshot_of(found: list[Row]) -> Any:
         holding = np.tile(holding_it[rows], (len(terms), 1))
         return holding, WordCounts(len(found), len(found), dict.fromkeys(terms, int(holding.sum())))
 
-    return SimpleNamespace(lexical=SimpleNamespace(documents=len(found), held=held))
+    def counts(terms: list[int], _: object) -> WordCounts:
+        return held(terms, np.arange(len(found)), None)[1]
+
+    words = 8 * len(found)
+    return SimpleNamespace(lexical=SimpleNamespace(documents=len(found), words=words, held=held, counts=counts))
 
 
 def candidates(found: list[Row], chance: list[float]) -> Candidates:

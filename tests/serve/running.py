@@ -45,7 +45,7 @@ class Reply:
 class RunningServer:
     """`perdure serve` on a port that the system chose. Use it as a context manager."""
 
-    store: Path
+    store: Path | str
     options: tuple[str, ...] = ("--rate", "0", "--no-work")
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     # The module that is run, and its first arguments; or Python that runs before `perdure serve`.

@@ -116,12 +116,13 @@ def test_it_ends_in_order_with_streams_and_idle_connections_open(store: Path, ho
 
 
 STANDS_STILL = """
-import os, threading
+import functools, os, threading
 from perdure import Memory
 def stand_still(*_, **__):
     os.write(2, b"it stands still\\n")
     threading.Event().wait()
-Memory.work = Memory.import_ = stand_still
+Memory.import_ = stand_still
+Memory.work = functools.wraps(Memory.work)(stand_still)
 """
 
 

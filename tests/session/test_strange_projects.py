@@ -83,9 +83,9 @@ def test_what_a_repository_says_is_data_of_low_trust_in_its_own_sessions(evil: P
     mark = re.fullmatch(r"<memories ([0-9a-f]{16})>", lines[1])
     assert mark is not None
     assert lines[-1] == f"</memories {mark[1]}>"
-    assert "- From: evil, low trust" in lines
+    assert any(line.startswith("- From: evil, low trust, ") for line in lines)
     assert "- Observation count: 10" in lines
-    assert "- Confidence: medium" in lines
+    assert "- Confidence: high" not in lines
     assert "low trust, from evil" in prompted(evil, "first")
 
 
@@ -103,9 +103,9 @@ def test_a_person_who_trusts_it_has_it_told_everywhere(evil: Path, good: Path, u
     started(evil, "first")
     done = user.done(*way.split(), "--project", str(evil))
     assert done.code == 0
-    told = started(good, "second")
+    told = prompted(good, "second")
     assert CLAIM in told
-    assert "- From: evil\n" in told
+    assert "low trust" not in told
     if way == "session trust":
         assert "says the memory file" in prompted(good, "third")
         # What is imported later is trusted too.
@@ -113,8 +113,8 @@ def test_a_person_who_trusts_it_has_it_told_everywhere(evil: Path, good: Path, u
         started(evil, "fourth")
         assert "called setup" in prompted(good, "fifth", "What is the later bootstrap script called?")
         user.done("session", "distrust", "--project", str(evil))
-        assert CLAIM not in started(good, "sixth")
-        assert CLAIM in started(evil, "seventh")
+        assert CLAIM not in prompted(good, "sixth")
+        assert CLAIM in prompted(evil, "seventh")
 
 
 def test_a_model_cannot_trust_a_project(evil: Path, good: Path, user: User):
@@ -225,9 +225,10 @@ def test_an_index_of_a_project_is_told_in_it_alone(good: Path, tmp_path: Path):
     said = "INSERT INTO checkpoints (name, description, memory_count) VALUES ('x', 'The bootstrap script, at last', 1)"
     make(place, MEMORY_INDEX, "memory_index", [indexed(1, content=CLAIM)], said)
     started(other, "first")
-    told = prompted(other, "first")
-    assert CLAIM in told
-    assert "The bootstrap script, at last" in told
+    assert CLAIM in prompted(other, "first")
+    assert "The bootstrap script, at last" in prompted(
+        other, "third", "What were the checkpoints of the earlier database?"
+    )
     assert prompted(good, "second") == ""
 
 
@@ -239,7 +240,7 @@ def test_an_earlier_import_that_has_only_a_name_stays_with_its_project(evil: Pat
     assert CLAIM not in started(good, "first")
     assert CLAIM in started(evil, "second")
     user.done("session", "trust", "--project", str(evil))
-    assert CLAIM in started(good, "third")
+    assert CLAIM in prompted(good, "third")
 
 
 def test_an_untrusted_file_claims_no_importance_and_no_project(tmp_path: Path, good: Path, user: User):

@@ -18,8 +18,9 @@ from perdure import Memory, errors
 from perdure.lifecycle import keyword_work
 from perdure.llm import anthropic
 from perdure.model import Record
-from perdure.settings import KEYWORD_TIERS, load
+from perdure.settings import load
 from perdure.text.keyword_words import GENERIC
+from perdure.vocabulary import KEYWORD_TIERS
 
 OLLAMA = "ollama:qwen3"
 TEXT = "Retry SQLITE_BUSY with exponential backoff, because the connection pool is shared."

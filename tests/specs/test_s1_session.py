@@ -120,7 +120,7 @@ def test_the_line_of_a_block_from_the_store(project: Path, learned: Memory):
     feature(project, spec="Build a parser for real file samples that never fails")
     line = inside(told(project, learned))[-1]
     assert line == (
-        '*Memory: 3 entries from 3 | semantic: active (vector=3, fts5=1) | context: "parser: Build a parser for real '
+        '*Memory: 1 entries from 3 | semantic: active (vector=3, fts5=1) | context: "parser: Build a parser for real '
         'file samples that never fail..." | model: words*'
     )
 
@@ -280,10 +280,11 @@ def test_a_start_never_takes_longer_than_it_may(project: Path, own: Path, monkey
 def test_the_block_fits_into_a_host(project: Path, clock: HandClock):
     """S1 constraint room: hosts cut what is longer; the balance of the categories stays."""
     configure(project, memory_injection_limit=100)
+    feature(project, spec="braces commas quotes escapes")
     with Memory(":memory:", embedder="none", clock=clock) as memory:
-        for number in range(120):
-            learn(memory, f"\N{GRINNING FACE}nicode{number} " + "a long description of what was learned " * 40,
-                  LEARNING_CATEGORIES[min(number // 50, 2)])  # fmt: skip
+        for number in range(240):
+            said = "braces commas quotes escapes " * 40 if number < 60 else "something else"
+            learn(memory, f"\N{GRINNING FACE}nicode{number} {said}", LEARNING_CATEGORIES[min(number // 25, 2)])
         block = told(project, memory)
     assert len(block.text.encode("utf-16-le")) // 2 <= MOST_CHARACTERS
     assert block.left_out
@@ -334,7 +335,7 @@ def test_what_one_project_learned_another_is_told(tmp_path: Path, clock: HandClo
 
 @pytest.mark.skipif(unavailable() is not None, reason="the local model is not installed")
 def test_a_session_is_told_what_its_feature_is_about(project: Path, clock: HandClock):
-    """S1 criterion 1 session: of fifty learnings, at least 15 of the 20 about parsers among 25."""
+    """S1 criterion 1 session: of fifty learnings, at least 15 of the 20 about parsers among 25, and hardly others."""
     configure(project, memory_injection_limit=25)
     feature(project, "012-parser", spec="building a file parser with error handling")
     with Memory(clock=clock) as memory:
@@ -344,19 +345,21 @@ def test_a_session_is_told_what_its_feature_is_about(project: Path, clock: HandC
                 learn(memory, text, LEARNING_CATEGORIES[place % 3], title=title, source_project=topic)
                 place += 1
         block = told(project, memory)
-    assert len(block.entries) == 25
-    assert sum(hit.record.source_project == "parser" for hit in block.entries) >= 15
+    about_parsers = sum(hit.record.source_project == "parser" for hit in block.entries)
+    assert 15 <= about_parsers <= len(block.entries) <= about_parsers + 2
 
 
 def test_a_session_is_told_some_of_each_category(project: Path, clock: HandClock):
-    """S1 criterion 12 session: at least three of each."""
-    with Memory(":memory:", embedder=WordEmbedder(), clock=clock) as memory:
-        feature(project, spec="number")
+    """S1 criterion 12 session: at least three of each that fit, however many of another category fit better."""
+    feature(project, spec="braces commas quotes escapes")
+    with Memory(":memory:", embedder="none", clock=clock) as memory:
         for number in range(30):
-            learn(memory, f"Number {number} is a number", "patterns")
+            learn(memory, f"Pattern{number}: braces commas quotes escapes", "patterns", confidence="high")
         for number in range(4):
-            learn(memory, f"Other{number}", "heuristics")
-            learn(memory, f"Different{number}", "anti-patterns")
+            learn(memory, f"Heuristic{number}, with more words: braces commas quotes escapes", "heuristics")
+            learn(memory, f"Mistake{number}, with more words: braces commas quotes escapes", "anti-patterns")
+        for number in range(60):
+            learn(memory, f"Other{number}")
         shown = [hit.record.category for hit in told(project, memory).entries]
     assert len(shown) == 20
     assert min(shown.count(category) for category in LEARNING_CATEGORIES) >= 3
@@ -394,5 +397,5 @@ def test_ten_thousand_entries_are_weighed_in_one_pass(project: Path, monkeypatch
 
         monkeypatch.setattr(memory._services.store, "read", counting)
         feature(project, spec="parsers")
-        assert len(told(project, memory).entries) == 20
+        assert told(project, memory).entries
     assert len(reads) < 20

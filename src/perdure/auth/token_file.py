@@ -24,7 +24,7 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Any, Final, cast
 
-from perdure.auth.authorise import SCOPES, WRITERS, AccessToken, Scope, Writer
+from perdure.auth.authorise import SCOPES, AccessToken, Scope
 from perdure.clock import Clock, format_time, parse_iso_time, system_clock
 from perdure.errors import (
     Conflict,
@@ -39,7 +39,9 @@ from perdure.errors import (
 )
 from perdure.files import private_folder
 from perdure.location import StoreLocation, StrPath, locate
+from perdure.remedies import Remedy, Run
 from perdure.validation import check_choice, check_namespaces, check_single_line
+from perdure.vocabulary import WRITERS, Writer
 
 # A token is `perdure_<id>_<secret>`: the id is no secret, and says which line of the file to compare with.
 PREFIX: Final = "perdure_"
@@ -124,7 +126,7 @@ class TokenFile:
         valid = [each for each in self.list() if each.revoked_at is None]
         named = next((each for each in valid if name in (each.id, each.name)), None)
         if named is None:
-            raise NotFound(f"No valid token is called {shown(name)}.", remedy="See them: perdure token list")
+            raise NotFound(f"No valid token is called {shown(name)}.", remedy=Remedy("See them: ", Run("token list")))
         now = self._clock()
         with self._writing(self._path) as descriptor:
             _append(descriptor, {"revoke": named.id, "at": format_time(now)})

@@ -12,17 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import zip_longest
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.bank.entries import BankEntry, SkippedEntry, global_bank, local_bank, read_bank
-from perdure.bank.plain import without_duplicates
+from perdure.bank.plain import prominence, without_duplicates
 from perdure.bank.sections import name_in_keys
 from perdure.errors import PerdureError
 from perdure.files import directory, private_folder
 from perdure.ids import content_hash
 from perdure.model import LEARNING_CATEGORIES, STATES, Record
+from perdure.text.entry import BANK_LINES
 from perdure.trusted_projects import is_trusted, project_id
 from perdure.validation import MAX_ITEMS, check_fields, check_text
 from perdure.visibility import TOLD_IN, places_of
@@ -37,6 +39,8 @@ _OBSERVATIONS: Final = "observation_count"
 _TIMES: Final = ("created_at", "updated_at")
 # Fields of a record: what the bank says of them is not kept a second time.
 _MAPPED: Final = ("observation count", "confidence", "reasoning", "keywords")
+# What says where and when it was observed: references, a time and metadata have it.
+_OBSERVED: Final = ("observed in", "source", "last observed", "told in")
 # Between references; what stands in brackets belongs to the one before.
 _BETWEEN = re.compile(r"[,;]\s*(?![^(]*\))")
 _NO_LEARNINGS: Final = "Not a file of learnings: these are anti-patterns.md, patterns.md and heuristics.md."
@@ -145,7 +149,8 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
     if not dry_run:
         memory.note_markdown(None if project is None else Path(project), None if private else folders[-1])
     told_in = None if trusted or project is None else project_id(project)
-    fields, refused = checked_fields(without_duplicates(entries), name, told_in=told_in)
+    unique = without_duplicates(entries)
+    fields, refused = checked_fields(unique if end is None else best_first(unique), name, told_in=told_in)
     skipped += refused
     found = tuple(str(folder) for folder in folders if folder.is_dir())
     if dry_run:
@@ -157,6 +162,13 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
     )
     low = sum(each["trust"] == "low" for _, each in fields)
     return replace(done, low_trust=low)
+
+
+def best_first(entries: Sequence[BankEntry]) -> list[BankEntry]:
+    """The strongest of each category in turn: where the time is up, no kind of learning is missing."""
+    ordered = sorted(entries, key=prominence, reverse=True)
+    in_turn = zip_longest(*([entry for entry in ordered if entry.category == name] for name in LEARNING_CATEGORIES))
+    return [entry for some in in_turn for entry in some if entry is not None]
 
 
 def import_entries(
@@ -186,7 +198,9 @@ def import_entries(
         # What is known already may be told elsewhere alone.
         waits = present > 0 and end is not None and monotonic() >= end
         if present and not waits:
-            _tell_here(memory, [fields for _, fields in entries[:done]])
+            known, again = _known(memory), [fields for _, fields in entries[:done]]
+            _tell_here(memory, again, known)
+            _add_lines(memory, again, known)
     skipped = list(report.skipped)
     if deleted:
         known = _known(memory)
@@ -210,11 +224,26 @@ def _known(memory: Memory) -> dict[str, Record]:
             return found
 
 
-def _tell_here(memory: Memory, entries: Sequence[Mapping[str, Any]]) -> None:
+def _add_lines(memory: Memory, entries: Sequence[Mapping[str, Any]], known: Mapping[str, Record]) -> None:
+    """What an earlier version imported without the lines below its description gets them, from the bank that it came
+    from and from no other.
+    """
+    for fields in entries:
+        record, lines = known.get(content_hash(fields["text"])), fields["metadata"].get(BANK_LINES)
+        if record is None or not lines or BANK_LINES in record.metadata:
+            continue
+        if (record.source, record.source_project, record.trust) == (
+            "import",
+            fields["source_project"],
+            fields["trust"],
+        ):
+            memory.update(record.number, metadata={BANK_LINES: lines})
+
+
+def _tell_here(memory: Memory, entries: Sequence[Mapping[str, Any]], known: Mapping[str, Record]) -> None:
     """What was imported from another project that nobody trusts is told in this one as well, if its own bank says it;
     and everywhere, if a person vouches for this bank.
     """
-    known = _known(memory)
     for fields in entries:
         record = known.get(content_hash(fields["text"]))
         places = None if record is None else places_of(record)
@@ -303,6 +332,18 @@ def metadata_of(entry: BankEntry) -> dict[str, str | list[str]]:
     found: dict[str, list[str]] = {}
     for name, value in entry.fields:
         key = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:60]
-        if name.lower() not in _MAPPED and value and key != TOLD_IN:
+        if name.lower() not in _MAPPED and value and key not in {TOLD_IN, BANK_LINES}:
             found.setdefault(key if key[:1].isalpha() else f"field_{key}".rstrip("_"), []).append(value)
-    return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
+    if lines := lines_of(entry):
+        found[BANK_LINES] = lines
+    return {key: values[0] if len(values) == 1 and key != BANK_LINES else values for key, values in found.items()}
+
+
+def lines_of(entry: BankEntry) -> list[str]:
+    """The lines below its description that are told and found with it, such as `Instead: ask for the encoding`."""
+    fields = ((name, " ".join(value.split())) for name, value in entry.fields)
+    return [
+        f"{name}: {value.removeprefix('- ')}"
+        for name, value in fields
+        if value and name.lower() not in {*_MAPPED, *_OBSERVED}
+    ]

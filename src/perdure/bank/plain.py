@@ -39,8 +39,7 @@ def plain_block(
     folder = global_bank() if folder is None else folder
     selected = plain_selection(project, folder, limit)
     if selected:
-        with suppress(OSError, ValueError):
-            note_injection(selected, Path(project), Path(folder), at or datetime.now(UTC))
+        note_injection(selected, Path(project), Path(folder), at)
     return render_block(selected)
 
 
@@ -95,8 +94,9 @@ def render_block(entries: Sequence[BankEntry]) -> str:
     return "\n".join([*lines, "---"])
 
 
-def note_injection(entries: Sequence[BankEntry], project: Path, folder: Path, at: datetime) -> None:
-    """Tell other tools what a session was shown last."""
+def note_injection(entries: Sequence[BankEntry], project: Path, folder: Path, at: datetime | None = None) -> None:
+    """Tell other tools what a session was shown last, where that can be written."""
+    at = at or datetime.now(UTC)
     shared = sum(entry.is_global for entry in entries)
     told = {
         "timestamp": at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -105,8 +105,9 @@ def note_injection(entries: Sequence[BankEntry], project: Path, folder: Path, at
         "sources": {"local": len(entries) - shared, "global": shared},
         "entry_names": [entry.name for entry in entries],
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    _put_note(folder, told)
+    with suppress(OSError, ValueError):
+        folder.mkdir(parents=True, exist_ok=True)
+        _put_note(folder, told)
 
 
 def without_noted_names(folder: Path, names: Collection[str]) -> None:

@@ -48,6 +48,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "capacity": ("capacity", "Show how full a namespace is, and set its limits."),
     "stats": ("stats", "Count what is stored, by namespace."),
     "namespaces": ("namespaces", "List the namespaces of the store."),
+    "migrate": ("migrate", "Make the tables of a store in a database, or bring them up to date."),
     "doctor": ("doctor", "Check the store and the project's settings, and repair the store; or check a coding agent."),
     "egress": ("egress", "List what left this machine."),
     "parked": ("parked", "List, retry or discard what a model said that could not be used."),
@@ -57,6 +58,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "work": ("work", "Do outstanding work, such as missing vectors."),
     "backup": ("backup", "Copy the whole store to a file, and check the copy."),
     "restore-backup": ("restore_backup", "Make the store what a backup was."),
+    "copy": ("copy", "Copy a whole store, with its history, into another file or database."),
     "export": ("export", "Write memories to a file, one JSON object per line."),
     "import": ("import_", "Read memories from a file that `export` wrote, or that another tool keeps."),
     "bank": ("bank", "Import, list and promote the learnings of a Markdown knowledge bank."),
@@ -81,9 +83,9 @@ GROUPS: Final[dict[str, str]] = {
     "Undo and erase": "undo restore erase checkpoint",
     "Keep order": "validate promote review conflicts capacity work doctor parked",
     "Conversations": "chat episodes facts consolidate",
-    "Move and back up": "export import backup restore-backup",
+    "Move and back up": "export import backup restore-backup copy",
     "Coding agents": "install uninstall session retro bank hook mcp",
-    "Servers": "serve token",
+    "Servers": "serve token migrate",
     "Set up": "config egress completion demo",
 }
 

@@ -41,11 +41,11 @@ EVERY_OPTION: Final = "perdure.every_option"
 REFERENCE: Final = "perdure.reference"
 # Commands about all namespaces have no --namespace, and those about no store have no --store either.
 WHOLE_STORE: Final = frozenset({
-    "backup", "doctor", "egress", "namespaces", "restore-backup", "session forget", "session list", "token list",
-    "token revoke", "work",
+    "backup", "doctor", "egress", "migrate", "namespaces", "restore-backup", "session forget", "session list",
+    "token list", "token revoke", "work",
 })  # fmt: skip
 NO_STORE: Final = frozenset({
-    "install", "session off", "session on", "session private", "session shared", "uninstall",
+    "copy", "install", "session off", "session on", "session private", "session shared", "uninstall",
 })  # fmt: skip
 
 
@@ -71,7 +71,7 @@ class Target:
         """
         from perdure.memory import Memory
 
-        settings = settings or self._settings()
+        settings = settings or self.settings()
         store, new = self.store, settings.store if self.creates and settings.store.is_missing else None
         if dry_run and new is not None:
             store, new = ":memory:", None
@@ -95,12 +95,12 @@ class Target:
     @property
     def is_missing(self) -> bool:
         """Whether there is no store yet."""
-        return self._settings().store.is_missing
+        return self.settings().store.is_missing
 
     @property
     def embeds(self) -> bool:
         """Whether memories get vectors here."""
-        return self._settings().embedder != "none"
+        return self.settings().embedder != "none"
 
     @property
     def project(self) -> Path | None:
@@ -116,7 +116,7 @@ class Target:
 
         return load(store=self.store)
 
-    def _settings(self) -> Settings:
+    def settings(self) -> Settings:
         from perdure.settings import load
 
         return load(project=self.project, store=self.store)

@@ -13,6 +13,7 @@ from perdure.cli.terminal import note
 from perdure.cli.time_options import stamp, time_option
 from perdure.clock import format_local
 from perdure.model import CATEGORIES, CONTEXT_TYPES, INDEXED_STATES, TIERS, Json, State
+from perdure.validation import Filters
 
 FILTERS: Final = "Filters"
 _NAMES: Final = {"tag": "tags", "state": "states"}
@@ -65,7 +66,6 @@ _SEARCH: Final = (
     KNOWN_AT,
     option("--no-constitutional", is_flag=True, help="Leave out the memories that are always shown."),
 )  # fmt: skip
-_NO_FILTERS: Final = ("limit", "concepts", "recipe", "min_relevance", "as_of", "known_at", "budget", "format")
 
 
 def filter_options(states: Sequence[State], default: str = "active") -> Callable[[Function], Function]:
@@ -115,7 +115,7 @@ def filters_in_words(options: Mapping[str, Any]) -> str:
     times: list[str] = []
     others: list[str] = []
     for name, value in ((_NAMES.get(name, name), value) for name, value in options.items()):
-        if value is None or value == () or name in _NO_FILTERS:
+        if value is None or value == () or name not in Filters.__annotations__:
             continue
         if isinstance(value, datetime):
             shown = format_local(value, "%Y-%m-%d %H:%M")

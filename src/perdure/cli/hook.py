@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from perdure.cli.command import Command, option
+from perdure.vocabulary import HOOK_HOSTS
 
 
 @click.command(
@@ -14,8 +15,8 @@ from perdure.cli.command import Command, option
 )
 @option(
     "--host",
-    type=click.Choice(("claude", "codex", "copilot", "gemini")),
-    help="Whose hook this is.  [default: found out]",
+    metavar="NAME",
+    help=f"Whose hook this is: {', '.join(HOOK_HOSTS)}.  [default: found out]",
 )
 @option("--event", metavar="NAME", help="The event, as the host calls it.  [default: what the host says]")
 @option("--seconds", type=float, metavar="SECONDS", help="How long it may take.  [default: 2]")

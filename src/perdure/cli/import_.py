@@ -17,6 +17,7 @@ from perdure.cli.progress import Bar
 from perdure.cli.render import View
 from perdure.cli.terminal import dim, err, note, safe
 from perdure.jsonable import list_document
+from perdure.vocabulary import IMPORT_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,13 +37,12 @@ _EXAMPLES: Final = (
     "perdure import specs",
     """echo '{"text": "Alice prefers dark mode", "tags": ["ui"]}' | perdure import -""",
 )
-_TOOLS: Final = ("claude-code", "codex", "iflow", "opencode")
 _MOST_UNREAD: Final = 20
 
 
 @command("import", examples=_EXAMPLES, creates=True)
 @click.argument("path", required=False, type=FilePath(allow_dash=True))
-@option("--from", "tool", type=click.Choice(_TOOLS), help="Import what this tool keeps, from where it keeps it.")
+@option("--from", "tool", type=click.Choice(IMPORT_TOOLS), help="Import what this tool keeps, from where it keeps it.")
 @option(
     "--trusted",
     is_flag=True,

@@ -84,7 +84,11 @@ def explain(target: Target, *, session: str | None, last: bool, project: str) ->
     else:
         from perdure.session.kept import kept_start, kept_starts
 
-        kept = kept_start(session) if session else next(iter(kept_starts(project=_project(project))), None)
+        kept = (
+            kept_start(session)
+            if session
+            else next((one for one in kept_starts(project=_project(project)) if one.text), None)
+        )
         if kept is None:
             from perdure.errors import NotFound
 
@@ -366,6 +370,7 @@ def _document(block: SessionBlock) -> dict[str, Any]:
         "constitutional": [memory_of(record) for record in block.constitutional],
         "entries": [entry_of(hit) for hit in block.entries],
         "no_room": [entry_of(hit) for hit in block.left_out],
+        "from_files": block.from_files,
     }  # fmt: skip
 
 
@@ -391,7 +396,7 @@ def explanation_lines(document: Mapping[str, Any]) -> Iterator[str]:
 def _cost(document: Mapping[str, Any]) -> str:
     from perdure.session.start import MOST_CHARACTERS
 
-    told = len(document["entries"]) + len(document["constitutional"])
+    told = len(document["entries"]) + len(document["constitutional"]) + document.get("from_files", 0)
     room = f"{document['characters']:,} of {MOST_CHARACTERS:,} characters"
     left_out = f", {len(document['no_room'])} found no room" if document["no_room"] else ""
     return dim(f"{count_memories(told)}, about {document['tokens']:,} tokens, {room}{left_out}")

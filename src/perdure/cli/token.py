@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from perdure.auth.authorise import SCOPES, WRITERS, AccessToken
+from perdure.auth.authorise import SCOPES, AccessToken
 from perdure.auth.token_file import TokenFile
 from perdure.cli.command import Group, Target, option
 from perdure.cli.render import Column, Table, View, empty_answer
@@ -15,6 +15,7 @@ from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age, stamp, time_option
 from perdure.clock import format_time, system_clock
 from perdure.jsonable import token_document
+from perdure.vocabulary import WRITERS
 
 
 def _namespaces(token: AccessToken) -> str:

@@ -78,8 +78,17 @@ class Conversation:
                 told = check_message(self._services, self.id, **given)
                 checked.append(replace(told, is_live="at" not in given))
             except PerdureError as error:
-                raise InvalidInput(f"Message {place}: {error.sentence}", remedy=error.cli_remedy) from error
+                raise InvalidInput(f"Message {place}: {error.sentence}", remedy=error.advice) from error
         return add_messages(self._services, self._namespace, checked)
+
+    def end(self) -> bool:
+        """Say that nothing follows for now, as when a session ends: the next `work` makes an episode of what is open,
+        and facts of that, without waiting for silence. False where nothing was said, or that was known. Whoever says
+        something later goes on with the conversation.
+        """
+        from perdure.episodes.messages import end_conversation
+
+        return end_conversation(self._services, self._namespace, self.id)
 
     def messages(self, *, limit: int | None = None, episode: Record | None = None) -> list[Record]:
         """List the messages in the order in which they were said, of the whole conversation or of one of its episodes;

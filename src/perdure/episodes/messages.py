@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from perdure.clock import format_time, parse_iso_time
 from perdure.episodes.keys import conversations_with, key_of, next_position, position_of, prefix_of
-from perdure.episodes.metadata import SAID_AFTER
+from perdure.episodes.metadata import ENDED, SAID_AFTER
 from perdure.ids import MESSAGE
 from perdure.lifecycle.write import (
     Plan,
@@ -145,6 +145,24 @@ def earlier_answer(writer: Writer, message: NewMessage) -> Remembered | None:
     if earlier and is_message(earlier) and earlier.conversation_id == message.conversation:
         request = replace(request, fields={**request.fields, "key": earlier.key})
     return request.earlier_answer(writer)
+
+
+def end_conversation(services: Services, namespace: str, conversation: str) -> bool:
+    """Mark the last message as the last one for now."""
+    from perdure.episodes.lookup import last_message
+
+    with services.store.write(namespace) as writer:
+        last = last_message(writer, conversation)
+        if last is None or is_last(last):
+            return False
+        marked = replace_record(last, metadata={**last.metadata, ENDED: True})
+        apply_plan(services, writer, Plan(last, marked, "annotate", "annotated"), services.context.batch())
+    return True
+
+
+def is_last(message: Record) -> bool:
+    """Whether it was said that nothing follows this message for now."""
+    return message.metadata.get(ENDED) is True
 
 
 def is_message(record: Record) -> bool:

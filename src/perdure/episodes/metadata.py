@@ -15,3 +15,5 @@ REVIEWED_AT: Final = "reviewed_at"
 CONSOLIDATED_AT: Final = "consolidated_at"
 # Of a message: after what it was said, where the clock went back.
 SAID_AFTER: Final = "said_after"
+# Of a message: nothing follows it for now, because the session has ended.
+ENDED: Final = "ended"

@@ -18,6 +18,7 @@ from perdure.episodes.episode import EpisodeWords, episode_fields, extract, said
 from perdure.episodes.episode_model import Background, EpisodeModel, model_to_ask
 from perdure.episodes.keys import conversations_with, last_position, numbers_by_position, position_of
 from perdure.episodes.lookup import messages_after
+from perdure.episodes.messages import is_last
 from perdure.episodes.reviews import review_episodes
 from perdure.episodes.segment import Cut, Rules, Said, first_cut, has_ended
 from perdure.episodes.surprise import RECENT, surprise, telling_terms
@@ -254,7 +255,8 @@ class EpisodeMaker:
 
         cut = first_cut(said, self.rules, ask)
         now = self.services.context.clock()
-        if cut is None and has_ended(said, self.rules, now, is_whole=before.is_empty):
+        is_over = len(said) >= self.rules.fewest_closed and is_last(messages[-1])
+        if cut is None and (is_over or has_ended(said, self.rules, now, is_whole=before.is_empty)):
             cut = Cut(len(said), "temporal gap")
         if cut is None:
             return None

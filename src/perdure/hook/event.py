@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
-Host: TypeAlias = Literal["claude", "codex", "copilot", "gemini"]
+from perdure.vocabulary import HOOK_HOSTS, HookHost
+
 Kind: TypeAlias = Literal["start", "prompt", "stop", "subagent", "compacted", "end"]
 
-HOSTS: Final = get_args(Host)
+# What hooks that were installed before call a host that has another name now.
+_OLD_NAMES: Final = {"claude": "claude-code"}
 # Above 10,000 Claude Code shows a file and a short preview instead of the text.
 MAX_CONTEXT: Final = 9_500
 
@@ -38,7 +40,7 @@ _TAKES_CONTEXT: Final = frozenset({"start", "prompt"})
 class HookEvent(NamedTuple):
     """`name` is the event as its host calls it, `fields` is everything that the host said."""
 
-    host: Host
+    host: HookHost
     name: str
     kind: Kind | None
     fields: Mapping[str, Any]
@@ -110,19 +112,20 @@ def detect_event(fields: Mapping[str, Any]) -> str:
     return "sessionEnd" if "reason" in fields else ""
 
 
-def detect_host(fields: Mapping[str, Any], key: str, environ: Mapping[str, str], told: str | None) -> Host:
+def detect_host(fields: Mapping[str, Any], key: str, environ: Mapping[str, str], told: str | None) -> HookHost:
     """Who runs this hook. The variables of a host are inherited by other hosts that are started inside it, so what the
     host says counts more.
     """
-    if told in HOSTS:
-        return cast("Host", told)
+    named = _OLD_NAMES.get(told or "", told)
+    if named in HOOK_HOSTS:
+        return named
     session, transcript = fields.get("session_id", ""), str(fields.get("transcript_path", ""))
-    signs: tuple[tuple[Host, bool], ...] = (
+    signs: tuple[tuple[HookHost, bool], ...] = (
         ("gemini", key in _OF_GEMINI or session == environ.get("GEMINI_SESSION_ID")),
         ("copilot", "sessionId" in fields or "hook_event_name" not in fields),
-        ("claude", session == environ.get("CLAUDE_CODE_SESSION_ID")),
+        ("claude-code", session == environ.get("CLAUDE_CODE_SESSION_ID")),
         ("codex", "turn_id" in fields or "rollout-" in transcript),
         ("copilot", bool(environ.get("COPILOT_CLI"))),
     )
-    hosts: list[Host] = [host for host, sign in signs if sign]
-    return hosts[0] if hosts else "claude"
+    hosts: list[HookHost] = [host for host, sign in signs if sign]
+    return hosts[0] if hosts else "claude-code"

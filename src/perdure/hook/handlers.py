@@ -94,7 +94,8 @@ class Handler:
             None, self.folder, source=known, budget=seconds, session=self.session, environ=self.environ
         )
         with session_state(self.session) as state:
-            state.show([*(hit.record.id for hit in block.entries), *(record.id for record in block.constitutional)])
+            others = (*block.constitutional, *block.about)
+            state.show([*(hit.record.id for hit in block.entries), *(record.id for record in others)])
         return block.text
 
     def _prompt(self) -> str:
@@ -131,12 +132,15 @@ class Handler:
 
     def _brought_to_mind(self, prompt: str) -> str:
         """Where the model is not loaded in time, words have to do."""
+        from perdure.session.about import resume_context
         from perdure.session.prompt import prompt_context
         from perdure.session.start import in_time
 
         def look(settings: Settings) -> str:
             with self.memory(settings) as memory:
-                return prompt_context(memory, self.place, self.session, prompt)
+                before = resume_context(memory, self.place, self.session, prompt)
+                found = prompt_context(memory, self.place, self.session, prompt)
+                return "\n\n".join(filter(None, (before, found)))
 
         left = self.deadline - time.monotonic()
         if self.settings.embedder == "none" or left < _TO_EMBED:
@@ -165,12 +169,20 @@ class Handler:
         spool = Spool(self.settings.store)
         # A host may kill the last hook of a session sooner than others.
         spare = _AT_THE_END if self.event.kind == "end" else 0.0
-        if spool.waiting() and self._has_time(spare):
-            self.drain(spool)
+        is_end = self.event.kind == "end" and self.place.recording
+        if (spool.waiting() or is_end) and self._has_time(spare):
+            self.drain(spool, is_end=is_end)
 
-    def drain(self, spool: Spool) -> None:
+    def drain(self, spool: Spool, *, is_end: bool = False) -> None:
+        """Store what waits; at the end of a session also that it has ended, so that it is learned from soon."""
         with self.memory(self._without_model) as memory:
             spool.drain(memory, self._has_time)
+            if is_end:
+                self.note_end(memory)
+
+    def note_end(self, memory: Memory) -> None:
+        own = memory.namespace(self.place.namespace).writing_as(writer="model", session=self.session)
+        own.conversation(self.session).end()
 
     def _turn_of_event(self) -> Turn | None:
         event = self.event
@@ -191,7 +203,7 @@ class Handler:
         from perdure.session.capture import Turn
 
         return Turn(
-            self.session, role, text, self._turn, project=self.project.name or None, channel=self.event.host,
+            self.session, role, text, self._turn, project=self.project or None, channel=self.event.host,
             speaker=speaker or None,
         )  # fmt: skip
 
@@ -218,10 +230,10 @@ class Handler:
         return Path(told) if told and here.is_relative_to(told) else here
 
     @cached_property
-    def project(self) -> Path:
-        from perdure.project import project_root
+    def project(self) -> str:
+        from perdure.project import project_label
 
-        return project_root(self.folder)
+        return project_label(self.folder)
 
     @cached_property
     def configuration(self) -> SessionConfiguration:

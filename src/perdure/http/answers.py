@@ -11,7 +11,7 @@ from inspect import getdoc
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, NewType, TypeAlias, Union, cast, get_args, get_origin
 
-from perdure.remote.decoding import hints_of
+from perdure.remote.signatures import hints_of
 
 Schema: TypeAlias = dict[str, Any]
 # A type; or a document, by name the type of each entry. A name with a question mark may be missing.

@@ -16,16 +16,11 @@ from perdure import __version__, errors
 from perdure.errors import BadRequest, InvalidInput, NoRoute, PerdureError, shown
 from perdure.http.answers import example_of
 from perdure.http.conversation_api import CONVERSATION_API
-from perdure.http.conversations import CONVERSATIONS
 from perdure.http.events import EVENTS
-from perdure.http.finding import FINDING
-from perdure.http.learning import LEARNING
-from perdure.http.log import LOG
 from perdure.http.mcp_endpoint import MCP
-from perdure.http.memories import MEMORIES
+from perdure.http.other_routes import CONVERSATIONS, FINDING, LEARNING, LOG, MEMORIES, UPKEEP, add_health
 from perdure.http.problems import problem, unexpected
 from perdure.http.routing import Routes, Serving, add_routes
-from perdure.http.upkeep import UPKEEP, add_health
 
 TABLES: Final[tuple[Routes, ...]] = (
     MEMORIES,

@@ -1,21 +1,27 @@
-"""What the bodies of requests may hold. The façade checks the values; here is only which names there are, and of which
-type. It is the one module of the server that knows pydantic.
+"""What requests may hold, made of the signature of the verb that answers them: the names, and their types. The verb
+checks the values. It is the one module of the server that knows pydantic.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from datetime import datetime
+from inspect import Parameter
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, NewType, TypeAlias, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 
-from perdure.validation import MAX_REFERENCES, Scalar
+from perdure.remote.signatures import Argument, arguments_of
+from perdure.validation import Reference
 
-MAX_LIMIT = 100
+# The most that one answer lists.
+MAX_LIMIT: Final = 100
 Limit: TypeAlias = Annotated[int, Field(ge=1, le=MAX_LIMIT)]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-OneOrSeveral: TypeAlias = str | list[str]
-Reference: TypeAlias = int | str
-References: TypeAlias = Annotated[list[Reference], Field(max_length=MAX_REFERENCES)]
+_SEVERAL: Final = frozenset({list, tuple, Iterable, Sequence, Collection, Container})
+# From 0 to 1: the verb says so, and OpenAPI tells it.
+_SHARES: Final = frozenset({"importance", "confidence", "min_importance", "max_importance", "min_relevance"})
+_SHARE: Final = Annotated[float, WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
 
 
 class Body(BaseModel):
@@ -24,69 +30,80 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     def given(self, *without: str) -> dict[str, Any]:
-        """What the request says, by the names that the façade has for it."""
+        """What the request says, by the names that the verb has for it."""
         return self.model_dump(exclude_unset=True, exclude=set(without))
 
 
-class MemoryFields(Body):
-    """What may be said about a memory besides its text. docs/reference/records.md explains each field."""
-
-    title: str | None = None
-    abstract: str | None = None
-    summary: str | None = None
-    reasoning: str | None = None
-    category: str | None = None
-    context_type: str = "general"
-    tags: list[str] = []
-    keywords: list[str] = []
-    references: list[str] = []
-    trigger_phrases: list[str] = []
-    metadata: dict[str, Any] | None = None
-    source: str = "manual"
-    source_project: str | None = None
-    conversation_id: str | None = None
-    session_id: str | None = None
-    channel: str | None = None
-    spec_folder: str | None = None
-    file_path: str | None = None
-    anchor_id: str | None = None
-    evidence: list[str] = []
-    trust: str = "normal"
-    tier: str = "normal"
-    importance: Share = 0.5
-    confidence: Share | Literal["high", "medium", "low"] = 0.5
-    valid_at: str | None = None
-    invalid_at: str | None = None
-    expires_at: str | None = None
+def body_of(
+    name: str,
+    verb: Callable[..., Any],
+    *,
+    without: Collection[str] = (),
+    example: Mapping[str, Any] | None = None,
+) -> type[Body] | None:
+    """The body that holds the arguments of a verb, or nothing for one that needs none."""
+    fields = {
+        argument: (json_type(argument, each), _default(each))
+        for argument, each in arguments_of(verb).items()
+        if argument not in without
+    }
+    if not fields:
+        return None
+    examples: Any = {"examples": [dict(example)]} if example else None
+    config = ConfigDict(extra="forbid", strict=True, json_schema_extra=examples)
+    base = cast("type[Body]", type(name, (Body,), {"model_config": config, "__module__": __name__}))
+    return create_model(name, __base__=base, **cast("Any", fields))
 
 
-class NewMemory(MemoryFields):
-    """A memory to store."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"text": "Alice prefers dark mode", "tags": ["ui"], "key": "person:alice"}]}
-    )
-    text: str
-    key: str | None = None
-
-
-class KeyedMemory(MemoryFields):
-    """What to store under a key."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Alice prefers light mode"}]})
-    text: str
+def _default(argument: Argument) -> Any:
+    if argument.is_field:
+        # It may be left out, and then nothing is said about it.
+        return Field(default_factory=lambda: None)
+    if argument.default is Parameter.empty:
+        return ...
+    return list(cast("tuple[Any, ...]", argument.default)) if isinstance(argument.default, tuple) else argument.default
 
 
-class Correction(MemoryFields):
-    """What to change; everything else stays."""
+def json_type(name: str, argument: Argument) -> Any:
+    """The type of an argument as JSON has it."""
+    if name == "limit" and isinstance(argument.default, int):
+        return Limit
+    return _json_type(argument.hint, is_share=name in _SHARES)
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"text": "Alice prefers light mode", "add_tags": ["ui"]}]}
-    )
-    text: str | None = None
-    key: str | None = None
-    add_tags: list[str] = []
-    remove_tags: list[str] = []
+
+def _json_type(hint: Any, *, is_share: bool = False) -> Any:  # noqa: PLR0911 - one for each kind of type
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is datetime:
+        return str
+    if hint is float and is_share:
+        return _SHARE
+    if isinstance(hint, NewType):
+        return _json_type(hint.__supertype__)
+    if origin is Literal:
+        # The verb refuses other words, in its own.
+        return Annotated[str, WithJsonSchema({"type": "string", "enum": list(arguments)})]
+    if origin in {UnionType, Union}:
+        return Union[tuple(_json_type(each, is_share=is_share) for each in arguments)]  # noqa: UP007 - made of a tuple
+    if origin in _SEVERAL:
+        return list[_json_type(arguments[0])]
+    if origin in {dict, Mapping}:
+        return dict[str, _json_type(arguments[1])]
+    return hint
+
+
+def query_type(name: str, argument: Argument) -> Any:
+    """The type of an argument behind the question mark of an address: several values are one that is repeated, and an
+    object is written as JSON.
+    """
+    kind = json_type(name, argument)
+    kinds = get_args(kind) if get_origin(kind) in {UnionType, Union} else (kind,)
+    if any(get_origin(each) is dict for each in kinds):
+        return str | None
+    several = next((each for each in kinds if get_origin(each) is list), None)
+    return several | None if several else kind | None if argument.is_field else kind
+
+
+# -- the bodies of routes that are written by hand ---------------------------------------------------------------------
 
 
 class CorrectionSentence(Body):
@@ -100,141 +117,9 @@ class CorrectionSentence(Body):
     confirm: bool | str = False
 
 
-class FilterFields(Body):
-    """What memories are narrowed by. Times may be words: `last week`, `3d`."""
-
-    tags: OneOrSeveral = []
-    category: OneOrSeveral | None = None
-    source: OneOrSeveral | None = None
-    context_type: str | None = None
-    tier: str | None = None
-    source_project: str | None = None
-    spec_folder: str | None = None
-    conversation_id: str | None = None
-    key_type: str | None = None
-    where: dict[str, Scalar | list[Scalar]] | None = None
-    min_importance: Share | None = None
-    max_importance: Share | None = None
-    since: str | None = None
-    until: str | None = None
-    when: str | None = None
-    states: OneOrSeveral = "active"
-
-
-class RecallFields(FilterFields):
-    concepts: list[str] | None = None
-    limit: Limit = 10
-    namespaces: list[str] | None = Field(None, description="Several namespaces; the token must be good for each.")
-    recipe: str | None = None
-    as_of: str | None = None
-    known_at: str | None = None
-    min_relevance: Share | None = None
-    include_constitutional: bool = True
-
-
-class RecallQuestion(RecallFields):
-    """A question, or concepts, or both."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "which theme does she like?", "limit": 5}]})
-    query: str | None = None
-    use_decay: bool | None = None
-
-
-class ContextQuestion(RecallFields):
-    """A question, and how many tokens the answer may have."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "which theme does she like?", "budget": 800}]})
-    query: str
-    limit: Limit = 50
-    budget: int = 2000
-    format: Literal["text", "records"] = "text"
-
-
-class Prompt(Body):
-    """A prompt that may bring memories to mind. `told_in` are the names of the project that asks: what was imported
-    from another that nobody trusts is left out.
-    """
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"prompt": "please save context"}]})
-    prompt: str
-    limit: Limit = 3
-    namespaces: list[str] | None = None
-    told_in: list[str] = []
-
-
-class SummaryQuestion(FilterFields):
-    """Which memories to sum up, and in how many tokens."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"scope": "dark mode", "token_limit": 200}]})
-    scope: str | None = None
-    token_limit: int = 500
-
-
-class Deletion(FilterFields):
-    """Which memories: a reference, several, or a sentence; `keep` names those that stay. What a sentence finds needs
-    `confirm`, the token of the preview that the first answer holds.
-    """
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"what": "everything about the Osaka flat"}, {"what": [7]}]}
-    )
-    what: Reference | list[Reference] | None = None
-    keep: Reference | list[Reference] | None = None
-    confirm: bool | str = False
-    dry_run: bool = False
-
-
-class EraseRequest(Deletion):
-    """The same, for ever; it always needs `confirm`. `related`: also what was made of them, `all`: and what they were
-    made of.
-    """
-
-    related: Literal["derived", "all", "none"] = "derived"
-
-
-class ListQuestion(FilterFields):
-    """Which memories to list. `after` is `next` of the page before."""
-
-    limit: Limit = 20
-    after: int | None = None
-    newest: bool = True
-    known_at: str | None = None
-
-
 class SeveralMemories(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"refs": [7, "person:alice"]}]})
-    refs: References
-
-
-class DetailQuestion(SeveralMemories):
-    """Which memories, and how much of each: a line, an abstract, or all."""
-
-    level: Literal["index", "abstract", "full"] = "full"
-
-
-class SavedMemory(MemoryFields):
-    """A memory to store and to merge with what says the same. `role` is who said it."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Alice likes dark mode", "role": "user"}]})
-    text: str
-    key: str | None = None
-    role: str | None = None
-
-
-class NewLimits(Body):
-    """What is left out stays as it is; 0 or null removes the limit of this namespace."""
-
-    max_items: int | None = None
-    max_tokens: int | None = None
-
-
-class FactQuestion(FilterFields):
-    """Without a query, the newest. `about`: a person, by any name that they go by, or a thing."""
-
-    query: str | None = None
-    about: str | None = None
-    limit: Limit = 20
-    history: bool = False
+    refs: list[Reference]
 
 
 class ImportRequest(Body):
@@ -268,69 +153,6 @@ class NewMessages(Body):
     messages: list[dict[str, Any]]
 
 
-class LearningsQuestion(Body):
-    """Without a query, by prominence alone. `told_in` are the names of the project that asks: what was imported from
-    another that nobody trusts is left out.
-    """
-
-    query: str | None = None
-    limit: Limit = 20
-    namespaces: list[str] | None = None
-    recipe: str = "learnings"
-    told_in: list[str] = []
-
-
-class Suggestion(Prompt):
-    """`without` are ids of memories that are left out."""
-
-    limit: Limit = 5
-    without: list[str] = []
-
-
-class ParkedIds(Body):
-    """Without ids, all of it."""
-
-    ids: list[int] | None = None
-
-
-class Usefulness(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"useful": True}]})
-    useful: bool
-
-
-class Promotion(Body):
-    """Without a tier, the one that is on offer."""
-
-    tier: str | None = None
-
-
-class UndoRequest(Body):
-    """What to take back: a batch, a session or an actor's writes."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"session": "monday", "dry_run": True}]})
-    batch: str | None = None
-    session: str | None = None
-    actor: str | None = None
-    since: str | None = None
-    force: bool = False
-    dry_run: bool = False
-    all_namespaces: bool = False
-
-
-class NewCheckpoint(Body):
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "before-refactor"}]})
-    name: str
-    description: str | None = None
-    spec_folder: str | None = None
-    metadata: dict[str, Any] | None = None
-    all_namespaces: bool = False
-
-
-class CheckpointRestore(Body):
-    clear_existing: bool = False
-    dry_run: bool = False
-
-
 class Message(Body):
     """What somebody said."""
 
@@ -340,41 +162,6 @@ class Message(Body):
     at: str | None = None
     speaker: str | None = None
     session_id: str | None = None
-
-
-class Work(Body):
-    """How much of it; nothing means all."""
-
-    limit: int | None = None
-    purge: bool | None = None
-    drop_old_vectors: bool = False
-
-
-class TaskRequest(Body):
-    """Of one conversation, or of whichever waits longest."""
-
-    conversation_id: str | None = None
-    limit: int | None = None
-
-
-class TaskAnswer(Body):
-    """What was made of a task: `token` is the task's, `actions` are as its schema says."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"token": "…", "actions": {"facts": []}}]})
-    token: str
-    actions: dict[str, Any] | list[dict[str, Any]]
-
-
-class ConsolidationRequest(Body):
-    """Of one conversation, or of all."""
-
-    conversation_id: str | None = None
-    dry_run: bool = False
-    limit: int | None = None
-
-
-class ProposalAnswer(Body):
-    keep: Reference | None = None
 
 
 # What `/api/v0` takes.

@@ -14,8 +14,8 @@ from perdure.clock import format_time
 from perdure.episodes.metadata import CONSOLIDATED_AT, DIFFICULTY, REVIEWED_AT, STABILITY, SURPRISE, UNTIL
 from perdure.errors import InvalidInput, NotFound
 from perdure.http.bodies import AddMessage, ContextPreRetrieve, RetrieveMemory
-from perdure.http.memories import Key
 from perdure.http.routing import Asking, Caller, Routes, header_text, json_response
+from perdure.http.verbs import Key
 from perdure.ids import BY_HAND, LEARNED
 from perdure.learn.render import facts_markdown
 from perdure.memory import Memory

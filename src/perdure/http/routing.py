@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import iscoroutinefunction
-from typing import Annotated, Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, ParamSpec, TypeVar
 
 from fastapi import Depends, FastAPI, Header, Query, Request
 from fastapi.dependencies.models import Dependant
@@ -19,7 +19,7 @@ from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
-from perdure.auth.authorise import AccessToken, Action, Scope, Writer, authorise
+from perdure.auth.authorise import AccessToken, Action, Scope, authorise
 from perdure.auth.token_file import TokenFile
 from perdure.clock import Clock, system_clock
 from perdure.errors import BadRequest, NotAllowed, PerdureError, UnknownChoice, shown
@@ -32,14 +32,14 @@ from perdure.http.streams import Streams
 from perdure.ids import UUID
 from perdure.jsonable import to_jsonable
 from perdure.memory import Memory
-from perdure.model import Record
+from perdure.operations import WORDS_BEHIND_NAMES, Method
 from perdure.turns import Turns
 from perdure.validation import check_namespace
+from perdure.vocabulary import Writer
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
-Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 # The names of the extensions in the OpenAPI document.
 SCOPES: Final = "x-perdure-scopes"
@@ -186,9 +186,8 @@ class AuthorisedRoute(APIRoute):
                     serving.note_write()
                 return response  # noqa: TRY300 - the error is answered below
             except PerdureError as error:
-                # Another Perdure says it in the words of whoever calls it.
-                is_ours = request.headers.get("user-agent", "").startswith("perdure/")
-                return problem(error, reader="cli" if is_ours else "http")
+                # The caller of another Perdure reads Python, a terminal or a tool: it is sent all of them.
+                return problem(error, for_perdure=request.headers.get("user-agent", "").startswith("perdure/"))
 
         return handle
 
@@ -235,11 +234,9 @@ def namespace_of(request: Request, serving: Serving, token: AccessToken | None) 
 
 
 class _Name(Convertor[str]):
-    """A name in an address. It may hold slashes, as keys do, but none of the words that stand behind names: with those,
-    `DELETE …/7/history` would be about a memory called `7/history`.
-    """
+    """A name in an address. It may hold slashes, as keys do, but none of the words that stand behind names."""
 
-    regex = r"(?:(?!/(?:diff|history|promote|restore|validate|versions)(?:/|$)).)+"
+    regex = rf"(?:(?!/(?:{WORDS_BEHIND_NAMES})(?:/|$)).)+"
 
     def convert(self, value: str) -> str:
         return value
@@ -327,7 +324,7 @@ async def caller_of(
         str | None, Header(pattern=BATCH, description="The batch that writes belong to; `undo` takes back all of it.")
     ] = None,
     perdure_writer: Annotated[  # noqa: ARG001
-        Literal["person", "model"] | None, Header(description="`model`: what is written counts as a model's.")
+        Writer | None, Header(description="`model`: what is written counts as a model's.")
     ] = None,
 ) -> Caller:
     return request.state.caller
@@ -342,7 +339,3 @@ def json_response(value: object, status: int = 200, headers: Mapping[str, str] |
     """
     content = json.dumps(to_jsonable(value), separators=(",", ":")).encode("ascii")
     return Response(content, status, {"Cache-Control": "no-store", **(headers or {})}, _JSON)
-
-
-def version_tag(record: Record) -> dict[str, str]:
-    return {"ETag": f'"{record.version}"'}

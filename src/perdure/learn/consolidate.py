@@ -16,7 +16,7 @@ from perdure.episodes import episode_model
 from perdure.episodes.episode import said_at
 from perdure.episodes.keys import conversations_with
 from perdure.episodes.lookup import last_message, unconsolidated
-from perdure.episodes.messages import check_conversation
+from perdure.episodes.messages import check_conversation, is_last
 from perdure.episodes.metadata import CONSOLIDATED_AT, SURPRISE
 from perdure.episodes.retry import retry_episode
 from perdure.episodes.segment import LONG_SILENCE
@@ -76,10 +76,12 @@ def due_episodes(
 
 
 def is_over(services: Services, reader: Reader, conversation: str) -> bool:
-    """Whether nothing was said for so long that the session has ended."""
+    """Whether the session has ended: somebody said so, or nothing was said for so long."""
     rules = rules_of(services.settings)
     last = last_message(reader, conversation)
-    return last is not None and services.context.clock() - said_at(last) > max(rules.close, rules.gap)
+    if last is None or is_last(last):
+        return last is not None
+    return services.context.clock() - said_at(last) > max(rules.close, rules.gap)
 
 
 def are_enough(waiting: Sequence[Record], settings: Settings) -> bool:

@@ -15,6 +15,7 @@ from perdure.text.sentences import sentences
 from perdure.text.words import searchable, terms
 from perdure.tiers import PROPOSED, TIERS
 from perdure.validation import MAX_ITEMS, MAX_KEYWORDS
+from perdure.vocabulary import TRUSTS
 
 # As they stand before what was said.
 ROLES: Final = ("user", "assistant")
@@ -22,7 +23,7 @@ _ROLE: Final = re.compile(rf"({'|'.join(ROLES)}): ")
 _WORD: Final = re.compile(r"\w+")
 # A sentence with one of these more says nothing more.
 _ARTICLES: Final = frozenset(("a", "an", "the"))
-_TRUST: Final = ("low", "normal", "high")
+_TRUST: Final = TRUSTS[::-1]
 
 
 def split_role(text: str) -> tuple[str, str]:

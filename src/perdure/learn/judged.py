@@ -1,20 +1,23 @@
 """Which known facts a newer one ends, by the judge of two statements (embed/judge.py).
 
 A fact is compared with the nearest ones that are known, and so is each message as a whole: a change is often told in
-words of which no fact was made. What the judge is sure of is done; what it only finds likely is proposed to a person;
-and what somebody says of themselves is ended by nobody else.
+words of which no fact was made. The judge reads each of two facts as it is and as it was said, because a fact may lack
+what the sentence told beside it; the mean of the two readings that speak most for an end counts. What the judge is sure
+of is done; what it only finds likely is proposed to a person; and what somebody says of themselves is ended by nobody
+else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import mean
 from typing import TYPE_CHECKING, Final
 
 from perdure.learn.english_verbs import is_past
 from perdure.learn.fact_changes import DecidedChange, FactChanges, PlannedAction, begins
 from perdure.learn.people import NAME, NICKNAME, is_by_program
-from perdure.learn.rule_facts import BY_OTHERS, SLOT, is_by_rules, is_own, speaker_in
+from perdure.learn.rule_facts import BY_OTHERS, SLOT, is_by_rules, is_own, speaker_in, without_dates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,16 +27,19 @@ if TYPE_CHECKING:
     from perdure.learn.known_facts import KnownFacts
     from perdure.learn.people import People
     from perdure.model import Record
+    from perdure.store.port import Reader
 
     AskJudge = Callable[[Sequence[tuple[str, str]]], Sequence[PairVerdict]]
 
 # How many of the nearest facts a new one is compared with, and how near they have to be.
 NEAREST: Final = 3
-LEAST_COSINE: Final = 0.2
+LEAST_COSINE: Final = 0.25
 # From here on the judge is believed; from there on a person is asked; below this a rule is not believed.
-SURE: Final = 0.85
-LIKELY: Final = 0.6
+SURE: Final = 0.7
+LIKELY: Final = 0.5
 DOUBTED: Final = 0.15
+# Where no reading of the newer fact reaches this, the older one is not read as it was said.
+WORTH_A_SECOND_LOOK: Final = 0.3
 # Among its first words a fact has its verb.
 _EARLY: Final = 8
 _PRESENT: Final = frozenset("are can can't doesn't has hasn't have is isn't may should will won't".split())
@@ -45,39 +51,65 @@ _BEGINS_TO_HOLD: Final = frozenset(
     went were worked
     """.split()
 )
+_READINGS_THAT_COUNT: Final = 2
 _LIKELY: Final = "the newer one probably ends the older one"
 _SETTLED: Final = "what a person or a model settled is not overruled"
 
 
 class Judging:
-    """The judge, who is asked each thing once."""
+    """The judge, who is asked each thing once. `find_said` finds how a known fact was said; it may be empty."""
 
-    def __init__(self, ask: AskJudge, told: Iterable[PlannedAction] = ()) -> None:
-        self._ask = ask
-        self._said = {one.record.id: one.action.said for one in told if one.record and one.action.said}
+    def __init__(
+        self,
+        ask: AskJudge,
+        told: Iterable[PlannedAction] = (),
+        find_said: Callable[[Reader, Record], str] = lambda _reader, _fact: "",
+    ) -> None:
+        self._ask, self._find_said = ask, find_said
+        self._said: dict[str, str] = {one.record.id: one.action.said for one in told if one.record}
         self._known: dict[tuple[str, str], float] = {}
 
-    def said(self, newer: Record) -> str:
-        """A newer fact as it was said, where that is known: it may tell more of what is over."""
-        return self._said.get(newer.id, newer.text)
+    def readings(self, reader: Reader, fact: Record) -> list[str]:
+        """A fact as it is, and as it was said."""
+        if fact.id not in self._said:
+            self._said[fact.id] = self._find_said(reader, fact) if is_by_rules(fact) else ""
+        return [*dict.fromkeys(filter(None, (without_dates(fact.text), self._said[fact.id])))]
 
-    def ends(self, older: Record, newer: Record) -> float:
+    def ends(self, reader: Reader, older: Record, newer: Record) -> float:
         """How likely the newer of two facts ends the older one."""
-        return self.ends_by(older.text, self.said(newer))
+        [found] = self.judge_pairs(reader, [(older, newer)])
+        return found
+
+    def judge_pairs(self, reader: Reader, pairs: Sequence[tuple[Record, Record]]) -> list[float]:
+        """The same of many pairs, all at once, which takes less time than one by one."""
+        first = [[(without_dates(older.text), text) for text in self.readings(reader, newer)] for older, newer in pairs]
+        self._look_at(pair for asked in first for pair in asked)
+        more = [
+            [(text, said) for text in self.readings(reader, older)[1:] for _, said in asked]
+            if max(self._known[pair] for pair in asked) >= WORTH_A_SECOND_LOOK
+            else []
+            for (older, _), asked in zip(pairs, first, strict=True)
+        ]
+        self._look_at(pair for asked in more for pair in asked)
+        return [
+            mean(sorted(self._known[pair] for pair in (*one, *other))[-_READINGS_THAT_COUNT:])
+            for one, other in zip(first, more, strict=True)
+        ]
 
     def ends_by(self, older: str, newer: str) -> float:
-        self.look_at([(older, newer)])
-        return self._known[older, newer]
+        """By the words alone."""
+        pair = without_dates(older), without_dates(newer)
+        self._look_at([pair])
+        return self._known[pair]
 
-    def look_at(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """All at once, which takes less time than one by one."""
+    def _look_at(self, pairs: Iterable[tuple[str, str]]) -> None:
         new = list(dict.fromkeys(pair for pair in pairs if pair not in self._known))
         self._known.update((pair, verdict.ends) for pair, verdict in zip(new, self._ask(new), strict=True))
 
 
 def pairs_ahead(
-    judging: Judging, known: KnownFacts, told: Sequence[PlannedAction], sayings: Sequence[PlannedAction]
-) -> Iterator[tuple[str, str]]:
+    known: KnownFacts, told: Sequence[PlannedAction], sayings: Sequence[PlannedAction]
+) -> Iterator[tuple[Record, Record]]:
     """What the transaction will ask, as far as it can be seen before: facts are compared with known ones, and among
     themselves, and messages with older facts.
     """
@@ -89,9 +121,9 @@ def pairs_ahead(
         near = [fact for fact, cosine in known.nearest(record.text, vector, NEAREST) if (cosine or 0) >= LEAST_COSINE]
         for fact in (*near, *nearest_new(record, vector, new)):
             if begins(fact) < begins(record) and not happened_once(fact.text):
-                yield fact.text, judging.said(record)
+                yield fact, record
             elif begins(record) < begins(fact) and one in told and not happened_once(record.text):
-                yield record.text, judging.said(fact)
+                yield record, fact
 
 
 def nearest_new(
@@ -121,7 +153,7 @@ class Endings:
     def _by_fact(self, planned: PlannedAction, record: Record) -> None:
         later: list[Record] = []
         for older, newer in self._pairs(planned, record):
-            ends = 0.0 if happened_once(older.text) else self.judging.ends(older, newer)
+            ends = 0.0 if happened_once(older.text) else self.judging.ends(self.changes.reader, older, newer)
             if ends < LIKELY:
                 continue
             if why := self._why_undecided(older, newer, ends):
@@ -133,7 +165,9 @@ class Endings:
                 later.append(newer)
         if later:
             first = min(later, key=begins)
-            self.changes.end_at(record, first, lambda older: self.judging.ends(older, record) >= SURE)
+            self.changes.end_at(
+                record, first, lambda older: self.judging.ends(self.changes.reader, older, record) >= SURE
+            )
 
     def _pairs(self, planned: PlannedAction, record: Record) -> Iterator[tuple[Record, Record]]:
         """The fact with each one near it, the older of both first; also with what such a newer one took the place of:
@@ -163,7 +197,7 @@ class Endings:
                 continue
             for near in list(self._near(one, one.record)):
                 may_end = begins(near) < one.at and not happened_once(near.text)
-                ends = self.judging.ends(near, one.record) if may_end else 0.0
+                ends = self.judging.ends(self.changes.reader, near, one.record) if may_end else 0.0
                 if ends >= LIKELY:
                     self._by_message(near, one, one.record, ends)
 

@@ -113,5 +113,10 @@ def is_by_program(message: Record) -> bool:
     return is_no_person(str(message.metadata.get(ROLE, "")))
 
 
+def is_of_session(message: Record) -> bool:
+    """Whether it was said in a session of a coding agent: that names its project."""
+    return message.source_project is not None
+
+
 def _first(name: str) -> str:
     return name.partition(" ")[0].lower()

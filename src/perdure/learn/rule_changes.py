@@ -105,7 +105,6 @@ def doubtful(told: Sequence[PlannedAction], known: Sequence[KnownFact], judging:
         contrary = [
             text for text, assertion, at in said if at < one.at and assertion.contradicts(assertion_in(one.action))
         ]
-        judging.look_at((text, one.action.fact) for text in contrary)
         if contrary and all(judging.ends_by(text, one.action.fact) < DOUBTED for text in contrary):
             found.append(one)
     return found

@@ -7,6 +7,7 @@ became known.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ SAID_AT: Final = "said_at"
 SAID_ELSEWHERE: Final = "said_elsewhere"
 BY_OTHERS: Final = "somebody says otherwise of themselves"
 _LOW: Final = " low"
+_ADDED_DATES: Final = re.compile(r" \((?:from )?[0-9]{4}[^)]*\)")
 
 
 class Topic(NamedTuple):
@@ -250,6 +252,11 @@ def read_again(record: Record, speaker: str = USER) -> list[Statement]:
     """What a memory says in the words that it has, whoever wrote them."""
     found = statements(record.text, speaker, record.valid_at or record.created_at)
     return [one for one in found if one.slot]
+
+
+def without_dates(text: str) -> str:
+    """A fact without the dates that were added to it for words such as `yesterday`."""
+    return _ADDED_DATES.sub("", text)
 
 
 def text_of(fact: FactAction | Record) -> str:

@@ -12,10 +12,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from perdure.episodes.keys import position_of
+from perdure.episodes.lookup import messages_of_episode
 from perdure.episodes.messages import said_after
+from perdure.ids import parse_reference
 from perdure.learn.actions import FactAction
 from perdure.learn.known_facts import scope_of
-from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People, is_by_program
+from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People, is_by_program, is_of_session
+from perdure.learn.project_rules import without_rules
 from perdure.learn.rule_changes import names_known
 from perdure.learn.rule_facts import AFFIRMED, SAID_AT, SLOT, SUBJECT, VALUE
 from perdure.learn.statements import Statement, is_english, statements
@@ -30,6 +33,7 @@ from perdure.text.sentences import sentences
 if TYPE_CHECKING:
     from perdure.learn.task import ConsolidationTask
     from perdure.services import Services
+    from perdure.store.port import Reader
 
 RULES: Final = "rules"
 # Of one run, so that no transaction takes long.
@@ -69,7 +73,7 @@ class RulesEngine:
         told = list(facts_told(messages, people))
         kept = {statement.fact for _, statement in choose(told)}
         return [
-            fact_action(statement, message, episodes[message.id], told_whole(statement, message, people))
+            fact_action(statement, message, episodes[message.id], told_whole(statement.fact, message, people))
             for message, found in zip(messages, told, strict=True)
             for statement in found
             if statement.fact in kept
@@ -82,21 +86,28 @@ def people_in(services: Services, task: ConsolidationTask) -> People:
     return People((*known, *names_given([message for episode in task.episodes for message in episode.messages])))
 
 
-def whole_messages(services: Services, task: ConsolidationTask, told: Sequence[FactAction]) -> list[FactAction]:
+def whole_messages(task: ConsolidationTask, told: Sequence[FactAction], people: People) -> list[FactAction]:
     """What people said of which no fact was made, told of them as facts are, if it sounds like a change: the judge
     reads whether it ends something that is known. Questions and what is in another language are left out.
     """
-    people, found = people_in(services, task), list[FactAction]()
+    found: list[FactAction] = []
     known = {(action.valid_at, action.metadata.get(SPEAKER)) for action in told}
     for episode in task.episodes:
         for message in episode.messages if any(map(is_by_program, episode.messages)) else ():
-            text, at = message.text.strip(), moment_said(message).at
+            text, at = words_of(message).strip(), moment_said(message).at
             is_short = FEWEST_WORDS <= len(text.split()) <= WHOLE_WORDS and not text.endswith("?")
             is_told = (at, speaker_of(message)) in known or is_by_program(message)
             if is_short and not is_told and sounds_like_change(text) and is_english(text) and MARK not in text:
                 statement = as_statement(text, name_of(message, people), at)
                 found.append(fact_action(statement, message, episode.record))
     return found
+
+
+def words_of(message: Record) -> str:
+    """What a message says of people. In a session what holds for the project becomes a learning of it, and what was
+    pasted was not said.
+    """
+    return without_rules(message.text) if is_of_session(message) else message.text
 
 
 def sounds_like_change(text: str) -> bool:
@@ -119,11 +130,20 @@ def as_statement(text: str, name: str, at: datetime) -> Statement:
     )
 
 
-def told_whole(statement: Statement, message: Record, people: People) -> str:
-    """The message that tells a statement, or the sentence of a long one that shares most words with it."""
+def words_said(people: People, reader: Reader, fact: Record) -> str:
+    """How a fact that rules learned was first said; empty where that message is gone."""
+    for episode in (one for id in fact.evidence for one in reader.find(parse_reference(id))):
+        for message in messages_of_episode(reader, episode):
+            if moment_said(message).at == fact.valid_at and speaker_of(message) == fact.metadata.get(SPEAKER):
+                return told_whole(fact.text, message, people)
+    return ""
+
+
+def told_whole(fact: str, message: Record, people: People) -> str:
+    """The message that tells a fact, or the sentence of a long one that shares most words with it."""
     text = message.text
     if len(text.split()) > WHOLE_WORDS:
-        words = set(statement.fact.lower().split())
+        words = set(fact.lower().split())
         text = max(sentences(text), key=lambda one: len(words & set(one.lower().split())))
     return tell_all(text, name_of(message, people))
 
@@ -202,7 +222,7 @@ def facts_told(messages: Sequence[Record], people: People) -> Iterator[list[Stat
         listener = last or following
         named = ASSISTANT if listener is None or is_by_program(listener) else name_of(listener, people)
         name = name_of(message, people)
-        told = statements(message.text, name, moment_said(message).at, listener=named)
+        told = statements(words_of(message), name, moment_said(message).at, listener=named)
         names = (NAME, NICKNAME)
         told = [one for one in told if one.slot not in names or one.subject != name]
         if (introduced := find_introduction(message.text)) and introduced.is_nickname:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -24,15 +25,24 @@ from perdure.learn.actions import FactAction
 from perdure.learn.fact_changes import FactChanges, PlannedAction
 from perdure.learn.judged import Judging, pairs_ahead
 from perdure.learn.known_facts import KnownFacts, scope_of
+from perdure.learn.people import is_by_program
 from perdure.learn.proposals import propose
 from perdure.learn.results import Consolidation, FactChange
 from perdure.learn.rule_changes import place_statements
 from perdure.learn.rule_facts import is_by_rules
-from perdure.learn.rules_engine import RULES, whole_messages
+from perdure.learn.rules_engine import RULES, people_in, whole_messages, words_said
+from perdure.learn.session_learnings import (
+    LEARNED_BY,
+    LearningsWritten,
+    is_said_by_person,
+    plan_learnings,
+    preview_learnings,
+    write_learnings,
+)
 from perdure.learn.task import ConsolidationTask, TaskEpisode
 from perdure.lifecycle.capacity import fits
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_write
-from perdure.lifecycle.write_context import WriteBatch, is_by_person
+from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import Record, replace_record
 from perdure.store.port import Reader, Writer
 from perdure.text.entry import Passage, entry_of, passage
@@ -43,7 +53,6 @@ if TYPE_CHECKING:
 
     from perdure.services import Services
 
-LEARNED_BY: Final = "learned_by"
 GUIDELINE: Final = "guideline"
 _FULL: Final = "The namespace {} is full, and consolidating evicts nothing: {} wait."
 # What a question to a person takes besides the two facts that it quotes, in tokens.
@@ -130,7 +139,7 @@ def plan_actions(
                 continue
             notes += found
             low = any(episode.record.trust == "low" for episode in evidence)
-            low = low or (action.category == GUIDELINE and is_told_by_model(services, task, action, evidence))
+            low = low or (action.category == GUIDELINE and is_told_by_model(services, action, evidence))
             own = {
                 "content_hash": content_hash(cast("Any", fields)["text"]), "source": LEARNED, "evidence": one.evidence,
                 "conversation_id": evidence[0].record.conversation_id, "session_id": LEARNED_SESSION,
@@ -147,9 +156,7 @@ def plan_actions(
     return with_vectors, embedded, notes
 
 
-def is_told_by_model(
-    services: Services, task: ConsolidationTask, action: FactAction, episodes: Sequence[TaskEpisode]
-) -> bool:
+def is_told_by_model(services: Services, action: FactAction, episodes: Sequence[TaskEpisode]) -> bool:
     """Whether a model wrote one of the messages that share most words with what an assistant should do: it must not
     give orders in the name of a person.
     """
@@ -157,8 +164,7 @@ def is_told_by_model(
     said = [message for episode in episodes for message in episode.messages]
     shared = [len(words & telling_terms([message.text])) for message in said]
     behind = [message for message, count in zip(said, shared, strict=True) if count == max(shared)]
-    with services.store.read(task.namespace) as reader:
-        return any(not is_by_person(reader.revisions(message.number)[0].change) for message in behind)
+    return any(is_by_program(message) or not is_said_by_person(services, message) for message in behind)
 
 
 @dataclass
@@ -202,15 +208,11 @@ def apply_actions(
     facts that the run before this one read.
     """
     planned, embedded, notes = plan_actions(services, task, actions, learned_by)
+    learnings, rules = plan_learnings(services, task, embed), LearningsWritten()
     shown = {fact.number: str(fact.content_hash) for fact in task.facts}
     known, seq = (read_before or FactsRead()).read(services, task, embedded.generation)
     told = [one for one in planned if is_by_rules(one.action)]
-    judging, sayings = None, list[PlannedAction]()
-    if services.judge and learned_by == RULES:
-        judging = Judging(services.judge, told)
-        whole = whole_messages(services, task, [one.action for one in told])
-        sayings, _, _ = plan_actions(services, task, whole, learned_by)
-        judging.look_at(pairs_ahead(judging, known, told, sayings))
+    judging, sayings = judge_ahead(services, task, told, known) if learned_by == RULES else (None, [])
 
     def decide(inside: Reader) -> FactChanges | None:
         known.refresh(inside, seq)
@@ -230,14 +232,16 @@ def apply_actions(
             changes = decide(reader)
             stored = {id: plan.record for id, plan in changes.plans.items()} if changes else {}
             proposed = len(changes.conflicts) if changes else 0
-            full = changes is not None and not has_room(services, reader, changes)
+            full = changes is not None and not has_room(services, reader, changes, learnings.texts)
+            rules = preview_learnings(reader, learnings) if changes and not full else rules
     else:
         proposed, stored, full = 0, dict[str, Record](), False
         with services.store.write(task.namespace) as writer:
             changes = decide(writer)
-            if changes is not None and not (full := not has_room(services, writer, changes)):
+            if changes is not None and not (full := not has_room(services, writer, changes, learnings.texts)):
                 stored = write_facts(services, writer, changes, embedded, batch)
                 proposed = write_proposals(services, writer, changes, stored, batch)
+                rules = write_learnings(services, writer, learnings, batch)
                 mark(services, writer, task.episodes, learned_by, batch)
         point("consolidation: done")
         if read_before is not None and changes is not None and not full:
@@ -256,12 +260,30 @@ def apply_actions(
             FactChange(action, now[id], now[old] if old else None, conversation_count(reader, now[id]))
             for action, id, old in changes.decided
         )
+    decided, proposed = (*decided, *rules.changes), proposed + rules.proposed
     counts = Counter(change.action for change in decided)
     return Consolidation(
         episodes=len(task.episodes), learned=counts["new"], reinforced=counts["reinforce"], updated=counts["update"],
         invalidated=counts["invalidate"], proposed=proposed, left_out=changes.left_out, changes=decided,
         batch=None if dry_run else batch.id, done=not dry_run, notes=tuple(dict.fromkeys(notes)),
     )  # fmt: skip
+
+
+def judge_ahead(
+    services: Services, task: ConsolidationTask, told: Sequence[PlannedAction], known: KnownFacts
+) -> tuple[Judging | None, list[PlannedAction]]:
+    """What the judge says of the new statements beside the facts near them, asked before the transaction, and the whole
+    messages that tell them. None where there is no judge.
+    """
+    if not services.judge:
+        return None, []
+    people = people_in(services, task)
+    judging = Judging(services.judge, told, partial(words_said, people))
+    whole = whole_messages(task, [one.action for one in told], people)
+    sayings, _, _ = plan_actions(services, task, whole, RULES)
+    with services.store.read(task.namespace) as reader:
+        judging.judge_pairs(reader, list(pairs_ahead(known, told, sayings)))
+    return judging, sayings
 
 
 def is_pending(reader: Reader, episode: TaskEpisode) -> bool:
@@ -277,10 +299,13 @@ def full_note(task: ConsolidationTask) -> str:
     return _FULL.format(task.namespace, "1 episode" if count == 1 else f"{count:,} episodes")
 
 
-def has_room(services: Services, reader: Reader, changes: FactChanges | None = None) -> bool:
+def has_room(
+    services: Services, reader: Reader, changes: FactChanges | None = None, learnings: Sequence[str] = ()
+) -> bool:
     """Whether what is new fits without evicting anything: what a model says must not cost another memory."""
     count = services.tokens.count
-    texts = [plan.record.text for plan in changes.plans.values() if plan.previous is None] if changes else [""]
+    new = [plan.record.text for plan in changes.plans.values() if plan.previous is None] if changes else [""]
+    texts = [*new, *learnings]
     pairs = len(changes.conflicts) if changes else 0
     if not texts and not pairs:
         return True

@@ -15,6 +15,7 @@ from perdure.ids import is_id, new_id
 from perdure.model import BY_MODEL, NOTHING, Change, Json, Operation
 from perdure.validation import check_single_line, optional
 from perdure.values import value_class
+from perdure.vocabulary import WRITERS
 
 # In the provenance of a line: who chose the keywords that it brought, when nobody gave them.
 CHOSEN_BY: Final = "keywords_chosen_by"
@@ -32,7 +33,7 @@ class WriteContext:
 
     @classmethod
     def checked(cls, actor: str, surface: str, session: str | None, writer: str, clock: Clock) -> WriteContext:
-        if writer not in {"person", "model"}:
+        if writer not in WRITERS:
             raise UnknownChoice(f"There is no writer {shown(writer)}.", remedy="Use 'person' or 'model'.")
         return cls(
             check_single_line(actor, "actor"),

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.mcp import schemas
-from perdure.mcp.core_tools import ID, ID_ALIASES, TIERS
+from perdure.mcp.core_tools import ID, ID_ALIASES
 from perdure.mcp.tool import LIMIT, NUMBER, SWITCH, TEXT, TEXTS, Parameter, Tool, ToolAnswer, ToolCall, choice
+from perdure.remedies import Remedy, Run
+from perdure.vocabulary import CONTEXT_TYPES, TIERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from perdure.memory import Memory
     from perdure.model import Hit, Record
 
-_CONTEXT_TYPES: Final = ("research", "implementation", "decision", "discovery", "general")
 _ORDERS: Final = ("created_at", "updated_at", "importance_weight")
 _PAGE: Final = 1000
 # How sure a phrase of the settings is that stands in a prompt word for word, as a memory's own would be.
@@ -116,7 +117,9 @@ def _project_of(call: ToolCall) -> Path:
     if call.project is None:
         raise NotAllowed(
             "This server has no project directory, so it reads no files.",
-            remedy="Use `perdure mcp` in the project, or store the text itself with remember; nothing was stored.",
+            remedy=Remedy(
+                "Use ", Run("mcp"), " in the project, or store the text itself with remember; nothing was stored."
+            ),
         )
     return call.project
 
@@ -253,7 +256,7 @@ REFERENCE_TOOLS: Final = (
             Parameter("limit", LIMIT, "The most results.", default=10, aliases=("k", "topK", "n", "maxResults")),
             _FOLDER,
             Parameter("tier", choice(*TIERS), "Only memories of this tier.", aliases=("importanceTier",)),
-            Parameter("contextType", choice(*_CONTEXT_TYPES), "Only memories of this kind of work."),
+            Parameter("contextType", choice(*CONTEXT_TYPES), "Only memories of this kind of work."),
             Parameter("useDecay", SWITCH, "Let memories that were not used for long count less.", default=True),
             Parameter("includeConstitutional", SWITCH, "Put constitutional memories first.", default=True),
         ),

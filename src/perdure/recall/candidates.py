@@ -16,7 +16,7 @@ from perdure.clock import to_micros
 from perdure.embed.port import window_of
 from perdure.ids import ON_REQUEST
 from perdure.model import Filter, Record
-from perdure.recall.conversation import NOBODY, ConversationFeatures
+from perdure.recall.conversation import NOBODY, REACH, ConversationFeatures
 from perdure.recall.index import Mask, Snapshot
 from perdure.recall.query import ParsedQuery, SearchRequest, meeting_requirements, term_hashes
 from perdure.recall.ranking import BestWindow, Ranked
@@ -226,7 +226,7 @@ class Retriever:
             scores *= allowed
             retrieved.append(retrieve(partition, allowed, scores))
             keyword.append(values_at(scores, retrieved[-1].rows))
-            around.append(self._conversation(partition.snapshot, retrieved[-1].rows))
+            around.append(self._conversation(partition.snapshot, retrieved[-1].rows, counts))
         parts = [(partition, part.rows) for partition, part in zip(partitions, retrieved, strict=True)]
         conversation = None
         if any(around):
@@ -319,7 +319,9 @@ class Retriever:
         listed[1, np.searchsorted(rows, nearest)] = True
         return _Retrieved(rows, listed[0], listed[1])
 
-    def _conversation(self, snapshot: Snapshot, rows: NDArray[np.intp]) -> ConversationFeatures | None:
+    def _conversation(
+        self, snapshot: Snapshot, rows: NDArray[np.intp], counts: WordCounts | None
+    ) -> ConversationFeatures | None:
         """What stands around the candidates and who says them, where somebody speaks."""
         conversation, embedding = snapshot.conversation, self.embedding
         if conversation is None or embedding is None:
@@ -336,11 +338,14 @@ class Retriever:
             named = by_name = conversation.said_by(rows, embedding.speakers) | (unsaid & holding)
             if not embedding.speakers.isdisjoint(ROLES):
                 by_name = conversation.said_by(rows, embedding.speakers.difference(ROLES))
+        neighbours = conversation.neighbours(rows)
+        by_distance = [neighbours[[before, REACH + before]] for before in range(REACH)]
         return ConversationFeatures.of(
             conversation,
             rows,
-            conversation.neighbours(rows),
+            neighbours,
             snapshot.lexical.lengths.take(rows),
+            worth_around=snapshot.lexical.worth_around(self.query.terms, rows, by_distance, counts),
             named=named,
             by_name=by_name,
             roles=meant_roles(self.query.text),

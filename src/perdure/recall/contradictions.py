@@ -11,8 +11,9 @@ from itertools import islice
 from math import inf, nextafter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from perdure.ids import PROPOSAL
+from perdure.ids import EPISODE, LEARNED, PROPOSAL
 from perdure.model import TRUSTS, Contradiction, Filter, Hit, Record, Signal
+from perdure.recall.learned_from import ToldWords
 from perdure.values import replace
 from perdure.visibility import is_visible, kind_of, matches_filter
 
@@ -44,7 +45,8 @@ def with_contradictions(
     store: Store, request: SearchRequest, query: ParsedQuery, hits: Mapping[Key, Hit]
 ) -> dict[Key, Hit]:
     """The hits, each with what it contradicts. A newer memory stands before the older one, also if that alone was
-    found: whoever takes the first answer should not take the older one for true. What is trusted less is not moved.
+    found: whoever takes the first answer should not take the older one for true. What is trusted less is not moved. A
+    message counts as the fact that was learned from it and that the question asks for.
     """
     placed = dict(hits)
     for namespace, name in enumerate(request.namespaces):
@@ -52,22 +54,57 @@ def with_contradictions(
         if not records:
             continue
         with store.read(name) as reader:
-            conflicts = open_conflicts(reader, records, request.now)
+            told = facts_asked_for(reader, records, frozenset(map(hash, query.stems)))
+            conflicts = open_conflicts(reader, [*records, *told.values()], request.now)
         for conflict in conflicts:
-            older, newer = (namespace, conflict.older.number), (namespace, conflict.newer.number)
+            both = conflict.older, conflict.newer
+            older, newer = ([key for key in placed if key[0] == namespace and tells(key, fact, told)] for fact in both)
             is_trusted_less = TRUSTS.index(conflict.newer.trust) > TRUSTS.index(conflict.older.trust)
-            if older in placed and not is_trusted_less:
-                placed = newer_first(placed, older, newer, conflict, request, query)
-            for key, record in ((older, conflict.older), (newer, conflict.newer)):
-                if key in placed:
+            if older and not is_trusted_less:
+                key = newer[0] if newer else (namespace, conflict.newer.number)
+                placed = newer_first(placed, older[0], key, conflict, request, query)
+                newer = [key] if key in placed else newer
+            for keys, fact in zip((older, newer), both, strict=True):
+                for key in keys:
                     hit = placed[key]
-                    placed[key] = replace(hit, contradicts=(*hit.contradicts, conflict.seen_from(record)))
+                    placed[key] = replace(hit, contradicts=(*hit.contradicts, conflict.seen_from(fact)))
     return dict(islice(placed.items(), request.limit))
+
+
+def tells(key: Key, fact: Record, told: Mapping[int, Record]) -> bool:
+    """Whether a hit is a fact, or the message that told it."""
+    return key[1] == fact.number or (key[1] in told and told[key[1]].number == fact.number)
+
+
+def facts_asked_for(reader: Reader, records: Sequence[Record], asked: frozenset[int]) -> dict[int, Record]:
+    """By the number of each message, the fact learned from it that the question asks for: the only one, or the one
+    that holds most words of the question. `asked` are those words, as hashes.
+    """
+    messages = {one.id: one for one in records if one.conversation_id is not None and one.source != LEARNED}
+    episodes = reader.linked(list(messages), ["evidence"], EPISODE) if messages else []
+    links = reader.linked(list({link.source for link in episodes}), ["evidence"]) if episodes else []
+    facts = {one.id: one for one in reader.fetch(sorted({link.number for link in links})) if one.source == LEARNED}
+    found: dict[int, Record] = {}
+    for of_message in episodes:
+        message = messages[of_message.target]
+        own = ToldWords.of(message)
+        learned = [facts[link.source] for link in links if link.target == of_message.source and link.source in facts]
+        held = [
+            (len(words.words & asked), fact)
+            for fact in learned
+            if fact.state == "active" and own.says(words := ToldWords.of(fact)) and not own.tells_more(words, asked)
+        ]
+        most = max((count for count, _ in held), default=0)
+        best = [fact for count, fact in held if count == most]
+        if len(best) == 1 and (most or len(held) == 1):
+            found[message.number] = best[0]
+    return found
 
 
 def newer_first(
     hits: dict[Key, Hit], older: Key, newer: Key, conflict: OpenConflict, request: SearchRequest, query: ParsedQuery
 ) -> dict[Key, Hit]:
+    """The hits with the `newer` one before the `older`; either is a fact of the conflict, or a message that told it."""
     below, own, record = hits[older], hits.get(newer), conflict.newer
     order = [key for key in hits if key != newer]
     is_shown = is_visible(record, request.filter, request.now) and matches_filter(record, request.filter)
@@ -82,9 +119,9 @@ def newer_first(
     explain = {**(own.explain if own else {}), "contradicts": signal}
     relevance = max(below.relevance, own.relevance if own else 0.0)
     # Above it by the least that there is, so that whoever orders by the score keeps both in their places.
-    moved = Hit(record, relevance, nextafter(below.score, inf), explain, own.concepts if own else {})
+    moved = Hit(own.record if own else record, relevance, nextafter(below.score, inf), explain)
     if own:
-        moved = replace(moved, contradicts=own.contradicts, outdated=own.outdated)
+        moved = replace(moved, concepts=own.concepts, contradicts=own.contradicts, outdated=own.outdated)
     return {key: moved if key == newer else hits[key] for key in order}
 
 

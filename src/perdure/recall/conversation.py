@@ -1,8 +1,9 @@
 """Conversation features: what was said just before and after a memory, its session, and who speaks.
 
 A turn of a conversation says little by itself: what it is about was often said one or two turns before, and a question
-is answered by what follows. So a turn gains a part of what a neighbour has in advance of it, the more words it has
-itself: `Great.` beside an answer is none. That holds between people; a message to an assistant stands by itself, unless
+is answered by what follows. So a word of the question that it lacks counts in part if a neighbour holds it, and a turn
+gains a part of what a neighbour has in advance of it; both the more words it has itself: `Great.` beside an answer is
+none. The latter holds between people; a message to an assistant stands by itself, unless
 it answers a question. What only asks counts less, and so does what an assistant said, unless that is asked for: people
 ask for what they told.
 """
@@ -15,18 +16,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 import numpy as np
 
-from perdure.model import MIN_RELEVANCE
 from perdure.recall.introduced import IntroducedNames
 from perdure.recall.relevance import (
     ANSWERING,
     ASKING,
     ASSISTANT,
     BRIEF,
+    FLOOR,
     MEANT,
     NEIGHBOUR,
     TELLS_WHEN,
     WHOLE_TURN,
-    log_odds,
 )
 from perdure.recall.signals import DECIMALS, SignalColumn
 from perdure.text.patterns import pattern
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 REACH: Final = 2
 # The code of a row without a speaker or a session.
 NOBODY: Final = -1
-_FITS: Final = log_odds(MIN_RELEVANCE)
 # The words of a turn that only say when it was and who said it.
 _PREFIX_WORDS: Final = 4
 
@@ -267,7 +266,8 @@ class ConversationFeatures:
     """Of each candidate: the positions of its neighbours among the candidates (-1: none), the share of it that asks,
     whether the query means who says it, whether an assistant says it that is not meant, how much of a whole turn it
     is, whether a person says it and not a role, whether it tells a time that the query asks for, whether it was learned
-    from the conversation, and whether the query means who says it by their name.
+    from the conversation, whether the query means who says it by their name, and what those words of the query are
+    worth that it lacks and its neighbours hold.
     """
 
     neighbours: NDArray[np.int32]
@@ -279,9 +279,10 @@ class ConversationFeatures:
     tells_when: NDArray[np.bool_]
     learned: NDArray[np.bool_]
     by_name: NDArray[np.bool_]
+    worth_around: NDArray[np.float64]
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - what is known of a turn comes from several places
         cls,
         index: ConversationIndex,
         rows: NDArray[np.intp],
@@ -292,6 +293,7 @@ class ConversationFeatures:
         by_name: NDArray[np.bool_],
         roles: Collection[Role],
         tells_when: NDArray[np.bool_],
+        worth_around: NDArray[np.float64],
     ) -> ConversationFeatures:
         """Of candidate rows in ascending order and their neighbours; one that is no candidate does not count. `lengths`
         are the words of each, `named` who is named, `by_name` who is named as a person, `roles` who is meant besides.
@@ -314,13 +316,15 @@ class ConversationFeatures:
             tells_when,
             (index.conversation[rows] != NOBODY) & ~in_session,
             by_name,
+            worth_around,
         )
 
     @classmethod
     def none(cls, count: int) -> ConversationFeatures:
         """Of candidates that stand in no conversation."""
-        no = np.zeros(count, np.bool_)
-        return cls(np.full((2 * REACH, count), -1, np.int32), np.zeros(count), no, no, np.ones(count), no, no, no, no)
+        no, nothing = np.zeros(count, np.bool_), np.zeros(count)
+        nobody = np.full((2 * REACH, count), -1, np.int32)
+        return cls(nobody, nothing, no, no, np.ones(count), no, no, no, no, nothing)
 
     @classmethod
     def joined(cls, parts: Sequence[ConversationFeatures]) -> ConversationFeatures:
@@ -340,15 +344,18 @@ class ConversationFeatures:
             np.concatenate([part.tells_when for part in parts]),
             np.concatenate([part.learned for part in parts]),
             np.concatenate([part.by_name for part in parts]),
+            np.concatenate([part.worth_around for part in parts]),
         )
 
 
 def conversation_columns(
-    evidence: NDArray[np.float64], features: ConversationFeatures, weight: float
+    evidence: NDArray[np.float64], features: ConversationFeatures, weight: float, word_weight: float
 ) -> dict[str, SignalColumn]:
-    """What the conversation adds to the evidence that each candidate has by itself."""
+    """What the conversation adds to the evidence that each candidate has by itself. `word_weight` is what a unit of
+    BM25 adds.
+    """
     # All that a user says is said by the user: that makes nothing fit.
-    meant = features.meant & (features.by_name | (evidence >= _FITS))
+    meant = features.meant & (features.by_name | (evidence >= FLOOR))
     own = {
         "named": SignalColumn(features.meant, meant.astype(float), weight * MEANT, optional=True),
         "assistant": SignalColumn(
@@ -367,7 +374,11 @@ def conversation_columns(
     ahead = np.where(around >= 0, np.maximum(evidence[around] - evidence, 0.0), 0.0)
     lent = features.whole * features.person * (ahead * features.person[around]).max(axis=0, initial=0.0)
     answered = features.whole * ahead[0] * features.question_share[around[0]]
+    words_around = features.whole * features.worth_around
     return own | {
         "neighbours": SignalColumn(lent, lent.round(DECIMALS), weight * NEIGHBOUR, optional=True),
         "answering": SignalColumn(answered, answered.round(DECIMALS), weight * ANSWERING, optional=True),
+        "around": SignalColumn(
+            features.worth_around, words_around.round(DECIMALS), weight * word_weight, optional=True
+        ),
     }

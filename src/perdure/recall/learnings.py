@@ -26,25 +26,35 @@ class AskedVectors(Protocol):
 
 @value_class
 class LearningsFound:
-    """`total` is how many learnings there are. `model` embedded the question, if it was embedded."""
+    """`total` is how many learnings there are. `model` embedded the question, if it was embedded. `waiting`: some
+    learnings have no vector yet, and are found by their words alone.
+    """
 
     recall: Recall
     total: int
     model: str | None
+    waiting: bool = False
 
 
-def find_learnings(
+def find_learnings(  # noqa: PLR0913 - one for each thing a caller may decide
     services: Services,
     query: str | None,
     namespaces: Sequence[str],
+    *,
     limit: int,
     recipe: str,
-    asked: AskedVectors | None = None,
-    told_in: tuple[str, ...] = (),
+    asked: AskedVectors | None,
+    told_in: tuple[str, ...],
+    min_relevance: float,
+    project: str | None,
 ) -> LearningsFound:
     filters = {"category": LEARNING_CATEGORIES}
-    request = check_request(services, namespaces[0], query, filters, limit=limit, namespaces=namespaces, recipe=recipe)
-    request = replace(request, filter=replace(request.filter, told_in=told_in))
+    request = check_request(
+        services, namespaces[0], query, filters, limit=limit, namespaces=namespaces, recipe=recipe,
+        min_relevance=min_relevance,
+    )  # fmt: skip
+    every = replace(request.filter, told_in=told_in)
+    request = replace(request, filter=replace(every, source_project=project), is_question=False)
     generation = services.embedders.current().generation if query else None
     if asked is not None and generation is not None:
         recall = _ask_again(services, request, generation, asked)
@@ -54,9 +64,12 @@ def find_learnings(
     if not total:
         for name in request.namespaces:
             with services.store.read(name) as reader:
-                total += len(reader.numbers(request.filter))
+                total += len(reader.numbers(every))
     by_meaning = recall.mode in {"hybrid", "vector"} and generation is not None
-    return LearningsFound(recall, total, generation.model if generation and by_meaning else None)
+    from perdure.recall.recaller import NO_VECTORS, WAITING
+
+    waiting = any(note == NO_VECTORS or note.startswith(WAITING.partition("{")[0]) for note in recall.notes)
+    return LearningsFound(recall, total, generation.model if generation and by_meaning else None, waiting)
 
 
 def _ask_again(services: Services, request: SearchRequest, generation: Generation, asked: AskedVectors) -> Recall:

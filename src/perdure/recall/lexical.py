@@ -32,6 +32,8 @@ _NO_PARTS: Final[Mapping[int, Sequence[int]]] = {}
 # Of so many words what was found is kept, if no more rows than these hold one: two megabytes at most.
 _KEPT_WORDS: Final = 256
 _KEPT_ROWS: Final = 1 << 10
+# Of the words that were searched for last it is kept as well, if no more rows than these hold them: one megabyte.
+_LATEST_ROWS: Final = 1 << 17
 # The words of a query that are told apart in one number.
 _BITS: Final = 64
 # More terms than these are looked for together.
@@ -111,6 +113,11 @@ class Lexical:
     @cached_property
     def _kept(self) -> dict[int, Holders]:
         return {}
+
+    @cached_property
+    def _latest(self) -> list[Mapping[int, Holders]]:
+        """What was found last, however many rows hold it: one search asks for the same words several times."""
+        return [{}]
 
     @cached_property
     def _norms(self) -> NDArray[np.float32]:
@@ -217,30 +224,33 @@ class Lexical:
             held[rows] = True
         return held
 
-    def coverage(
-        self, query_terms: Sequence[int], rows: Rows, neighbours: Rows, counts: WordCounts | None = None
+    def worth_around(
+        self, query_terms: Sequence[int], rows: Rows, neighbours: Sequence[Rows], counts: WordCounts | None = None
     ) -> NDArray[np.float64]:
-        """The share of these words, by how telling they are, that stand in each row or in one of its column of
-        neighbours (-1: none).
+        """What those of these words are worth that a row lacks and its neighbours hold. There is a column of neighbours
+        for each row (-1: none), in groups: a word counts half if one of the first group holds it, and half as much
+        again with each further group.
         """
-        query_terms, counts = query_terms[:_BITS], counts or self._own
-        found = self._find(query_terms)
+        query_terms, weigh = query_terms[:_BITS], counts or self._own
         # One place more than there are rows, so that -1 falls on it.
-        held = np.zeros(len(self.lengths) + 1, np.uint64)
-        for which, (holders, _) in enumerate(found.values()):
+        held, worths = np.zeros(len(self.lengths) + 1, np.uint64), np.zeros(len(query_terms))
+        for which, (term, (holders, _)) in enumerate(self._find(query_terms).items()):
             held[holders] |= np.uint64(1 << which)
-        # A word that only rows held that are gone is as good as unknown.
-        worths = np.array([counts.idf(term, len(each)) if len(each) else 0.0 for term, (each, _) in found.items()])
-        together = np.bitwise_or.reduce(held[neighbours], axis=0, initial=np.uint64(0)) | held[rows]
-        bits = together >> np.arange(len(worths), dtype=np.uint64)[:, np.newaxis]
-        return worths @ (bits & np.uint64(1)).astype(np.float64) / max(worths.sum(), 1e-9)
+            # A word that only rows held that are gone is as good as unknown.
+            worths[which] = weigh.idf(term, len(holders)) if len(holders) else 0.0
+        bits, so_far, share = np.arange(len(worths), dtype=np.uint64)[:, np.newaxis], held[rows], 1.0
+        around = np.zeros(len(rows))
+        for group in neighbours:
+            share /= 2
+            together = np.bitwise_or.reduce(held[group], axis=0) | so_far
+            around += share * (worths @ ((together & ~so_far) >> bits & np.uint64(1)).astype(np.float64))
+            so_far = together
+        return around
 
     def _find(self, query_terms: Sequence[int]) -> dict[int, Holders]:
-        """Who holds each of these terms. One search asks for the same words several times, and one process for the same
-        names.
-        """
-        kept = self._kept
-        found = {term: kept.get(term) for term in query_terms}
+        """Who holds each of these terms. One process asks for the same names again and again."""
+        kept, latest = self._kept, self._latest[0]
+        found = {term: kept.get(term) or latest.get(term) for term in query_terms}
         missing = [term for term, holders in found.items() if holders is None]
         # The parts of the index follow each other.
         apart: list[list[Holders]] = [[] for _ in missing]
@@ -270,7 +280,10 @@ class Lexical:
             found[term] = Holders(rows, frequencies)
             if len(rows) <= _KEPT_ROWS:
                 kept[term] = Holders(rows, frequencies)
-        return cast("dict[int, Holders]", found)
+        done = cast("dict[int, Holders]", found)
+        if missing and sum(len(rows) for rows, _ in done.values()) <= _LATEST_ROWS:
+            self._latest[0] = done
+        return done
 
 
 class LexicalBuilder:

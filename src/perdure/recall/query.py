@@ -75,9 +75,9 @@ class SearchRequest:
     `as_of` asks what was true at a time, `known_at` what was known at a time. Nothing below `min_relevance` is an
     answer. `include_constitutional`: the constitutional memories of the present are surfaced as well. `session` is the
     one in which it is asked, if that is known. `by_model`: a model asks. `is_question`: if nothing of a time that it
-    names fits the rest, what is of that time is the answer; a prompt asks for nothing. Without a query
-    and concepts, a recipe with a prominence weight orders every memory by prominence. The fields from `is_past` on
-    follow from the others:
+    names fits the rest, what is of that time is the answer, and if nothing is found, the answer says why; a prompt asks
+    for nothing. Without a query and concepts, a recipe with a prominence weight orders every memory by prominence. The
+    fields from `is_past` on follow from the others:
 
     - `candidates`: how many of the best by words, and of the best by meaning, are compared.
     - `shortlist`: where the query names a time, how many of the best of that time are compared as well.

@@ -149,13 +149,7 @@ class Recaller:
             unreadable |= {(candidate.namespace, candidate.number) for candidate in ranking.ranked} - hits.keys()
             ranking = self._rank(request, query, unreadable)
             hits = self._hits(request, query, ranking)
-        is_final = not ranking.ended.ranked and LEARNED not in map(_source, hits.values())
-        is_final = is_final and len(hits) <= request.limit
-        hits = hits if is_final else self._best(request, query, ranking, hits)
-        kinds = [kind for each in ranking.partitions for kind in each.snapshot.vocabulary.kinds.values]
-        # Nothing is asked where the index holds no proposal.
-        asked = hits and not request.is_past and (PROPOSAL in kinds or not ranking.partitions)
-        hits = self._with_contradictions(request, query, hits) if asked else hits
+        hits = self._marked(request, query, ranking, hits)
         notes = [*ranking.notes, *found_times]
         if query.is_long:
             notes.append(MANY_WORDS.format(len(query.words), MAX_QUERY_WORDS))
@@ -170,7 +164,7 @@ class Recaller:
         if query.time_ranges and mode != "time" and request.is_question:
             mode, fitting = self._with_that_time(request, query, mode, fitting, notes)
         nearest = None if fitting else max(hits.values(), key=lambda hit: hit.relevance, default=None)
-        if not fitting and not browsing and OUT_OF_TIME not in notes:
+        if not fitting and not browsing and request.is_question and OUT_OF_TIME not in notes:
             from perdure.recall.no_results import explain_no_results
 
             if ranking.mode == "time":  # The notes say already what is nearest, and no word was searched for.
@@ -538,27 +532,28 @@ class Recaller:
                 hits[key] = Hit(record, candidate.relevance, candidate.score, explain, counts)
         return hits
 
-    def _best(
-        self, request: SearchRequest, query: ParsedQuery, ranking: _Ranking, hits: Mapping[Key, Hit]
+    def _marked(
+        self, request: SearchRequest, query: ParsedQuery, ranking: _Ranking, hits: dict[Key, Hit]
     ) -> dict[Key, Hit]:
-        """As many as the answer has room for, none that another one says again, and with what holds now in place of
-        what held before.
+        """As many as the answer has room for, none that another one says again, with what holds now in place of what
+        held before; each with what it is outdated by, and what it contradicts.
         """
         if ranking.ended.ranked:
             from perdure.recall.successors import read_ended_facts, with_successors
 
             looked_at = read_ended_facts(self._store, request, query, ranking.ended)
             hits = with_successors(hits, looked_at, request, asks_for_the_past=query.asks_for_the_past)
-        from perdure.recall.learned_from import without_repeats
+        if ranking.ended.ranked or len(hits) > request.limit or LEARNED in map(_source, hits.values()):
+            from perdure.recall.learned_from import without_repeats
 
-        return without_repeats(hits, request.limit)
+            hits = without_repeats(hits, request.limit)
+        kinds = [kind for each in ranking.partitions for kind in each.snapshot.vocabulary.kinds.values]
+        # Nothing is asked where the index holds no proposal.
+        if hits and not request.is_past and (PROPOSAL in kinds or not ranking.partitions):
+            from perdure.recall.contradictions import with_contradictions
 
-    def _with_contradictions(
-        self, request: SearchRequest, query: ParsedQuery, hits: Mapping[Key, Hit]
-    ) -> dict[Key, Hit]:
-        from perdure.recall.contradictions import with_contradictions
-
-        return with_contradictions(self._store, request, query, hits)
+            hits = with_contradictions(self._store, request, query, hits)
+        return hits
 
     def _surfaced(self, request: SearchRequest, partitions: Sequence[Partition] = ()) -> tuple[Record, ...]:
         """The constitutional memories. None are read of a namespace whose index, as it was searched, holds none."""

@@ -3,7 +3,8 @@ sorted by and that the floor cuts. It compares between answers, models and store
 
 Each signal adds evidence, in log-odds, and relevance is what the sum amounts to. Meaning: how far the cosine is above
 what unrelated texts reach. Words: BM25, which counts a word the more, the fewer memories hold it. What is known before
-anything is compared: among many memories something is near by chance. In a conversation: whether who is meant says it,
+anything is compared: among many memories something is near by chance, and a question of which a large store does not
+know the words asks for something else. In a conversation: whether who is meant says it,
 whether it only asks, and what the turns around it say, because `Yes, the blue one` shares no word with the question
 that it answers.
 
@@ -14,7 +15,7 @@ numbers and on arrays alike, so that a search from disk and one in memory come t
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.model import MIN_RELEVANCE
 
@@ -32,6 +33,8 @@ ANSWERS: Final = 0.5
 REQUIRED: Final = 0.5
 # Where nothing is asked, everything fits.
 UNASKED: Final = 1.0
+# The evidence with which a memory fits just well enough.
+FLOOR: Final = math.log(MIN_RELEVANCE / (1 - MIN_RELEVANCE))
 
 # What a cosine adds that is as far above that of unrelated texts as can be; and a unit of BM25, for each e times as
 # many memories, of which so many are imagined beside those of the store.
@@ -44,12 +47,22 @@ _SIZE: Final = 0.3
 # Among fewer memories chance does not shrink any more, and of more than many most are about other things.
 _FEW: Final = 60
 _MANY: Final = 1000
+# For each e times as many words as these, from a few sentences to a long book: by how much less it says that a memory
+# fits better than most, because among much something always does; and what it says if no memory holds any of the
+# question's words. With few words a question asks in others, with many it asks for something else.
+_FEW_WORDS: Final = 150
+_MANY_WORDS: Final = 60_000
+_BY_CHANCE: Final = 0.15
+_UNKNOWN: Final = -0.1
+# So a memory counts as fitting earlier, for each e times as many words, and for so many times at most.
+_EARLIER: Final = 0.15
+_MOST_EARLIER: Final = 2.0
 # In a conversation: that who is meant says it, that it is told by an assistant and not asked of it, that it only asks,
 # that it is a word or two, that it tells a time where it is asked when.
 MEANT: Final = 0.2
-ASSISTANT: Final = -0.65
+ASSISTANT: Final = -1.0
 ASKING: Final = -0.2
-BRIEF: Final = -0.35
+BRIEF: Final = -0.2
 TELLS_WHEN: Final = 0.3
 # How much of what its best neighbour has in advance of it a turn between people gains, and how much if it follows a
 # question.
@@ -91,6 +104,33 @@ _SENTENCE_ENOUGH: Final = 0.25
 _SENTENCE_SIZE: Final = 0.04
 _SENTENCE_FEW: Final = 10
 _DECIMALS: Final = 4
+
+
+class StoreEvidence(NamedTuple):
+    """What the size of a store says, beside the number of its memories: `prior` is the evidence for each of them before
+    anything is compared, `bm25` what a unit of BM25 adds, `unknown` what it adds that no memory holds any of the
+    question's words, and `certainty` how much of the evidence above the floor, or below it, is left.
+    """
+
+    memories: int
+    prior: float
+    bm25: float
+    unknown: float
+    certainty: float
+
+
+def unknown_share(counts: WordCounts, query: ParsedQuery) -> float:
+    """The share of what the words of a query are worth that no memory holds, not even in parts."""
+    documents, unknown, total = counts.documents + _IMAGINED, 0.0, 0.0
+    for term in query.terms:
+        parts = query.parts.get(term, ())
+        containing = counts.containing.get(term, 0) or max(
+            (counts.containing.get(part, 0) for part in parts), default=0
+        )
+        worth = math.log1p((documents - containing + 0.5) / (containing + 0.5))
+        total += worth
+        unknown += 0.0 if containing else worth
+    return unknown / total if total else 0.0
 
 
 def word_worths(counts: WordCounts, query: ParsedQuery) -> list[list[float]]:
@@ -145,19 +185,22 @@ def meaning(cosine: Values, unrelated: float) -> Values:
     return (above - _FARTHEST) * (above > _FARTHEST) + _FARTHEST
 
 
-def prior(memories: int) -> float:
-    """The evidence for each of so many memories before anything is compared."""
-    return _PRIOR - _SIZE * math.log(min(max(memories, _FEW), _MANY))
-
-
-def word_weight(memories: int) -> float:
-    """What a unit of BM25 adds among so many memories."""
-    return _WORDS * math.log(memories + _BESIDE)
+def store_evidence(memories: int, words: int) -> StoreEvidence:
+    """For a store of so many memories with so many words together."""
+    size = math.log(min(max(memories, _FEW), _MANY))
+    more = math.log(min(max(words, _FEW_WORDS), _MANY_WORDS) / _FEW_WORDS)
+    return StoreEvidence(
+        memories=memories,
+        prior=_PRIOR - _SIZE * size + _EARLIER * min(more, _MOST_EARLIER),
+        bm25=_WORDS * math.log(memories + _BESIDE),
+        unknown=_UNKNOWN * more,
+        certainty=1 / (1 + _BY_CHANCE * more),
+    )
 
 
 def evidence_by_words(coverage: Values) -> Values:
     """For a memory without a vector, or a query without one, which holds this share of what the words are worth."""
-    return log_odds(MIN_RELEVANCE) + _WORDS_ALONE * (coverage - _ENOUGH)
+    return FLOOR + _WORDS_ALONE * (coverage - _ENOUGH)
 
 
 def about_the_rest(evidence: Values, coverage: Values) -> Values:
@@ -173,7 +216,7 @@ def about_the_rest(evidence: Values, coverage: Values) -> Values:
 def evidence_of_sentence(coverage: Values, memories: int) -> Values:
     """For a sentence of the query. That the rest is about something else, or near, says nothing about it."""
     size = _SENTENCE_SIZE * math.log(min(max(memories, 1), _MANY) / _SENTENCE_FEW)
-    return log_odds(MIN_RELEVANCE) + _SENTENCE * (_OF_SENTENCE * coverage - size - _SENTENCE_ENOUGH)
+    return FLOOR + _SENTENCE * (_OF_SENTENCE * coverage - size - _SENTENCE_ENOUGH)
 
 
 def log_odds(share: float) -> float:

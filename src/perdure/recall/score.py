@@ -18,6 +18,7 @@ from perdure.recall.ranking import EndedFacts, Explanation, Ranked
 from perdure.recall.recipe import BALANCED
 from perdure.recall.relevance import (
     EQUALLY,
+    FLOOR,
     MEANING,
     REQUIRED,
     SAME_THING,
@@ -26,10 +27,10 @@ from perdure.recall.relevance import (
     evidence_by_words,
     evidence_of_sentence,
     meaning,
-    prior,
     relevance,
+    store_evidence,
+    unknown_share,
     unrelated_cosine,
-    word_weight,
     word_worths,
 )
 from perdure.recall.signals import DECIMALS, SignalColumn, effective_weights, explain, forgotten, total_of, weigh
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from perdure.embed.choice import Chosen
     from perdure.recall.query import ParsedQuery, SearchRequest
     from perdure.recall.recipe import Recipe
+    from perdure.recall.signals import Values
     from perdure.store.port import Store
 
 NEWER: Final = "It is newer than a statement of the same speaker about the same thing that answers as well."
@@ -170,14 +172,16 @@ def evidence_columns(
     """What speaks for each candidate, in log-odds."""
     count, keyword, has_vector = len(candidates.number), candidates.keyword, candidates.has_vector
     asked = query.content if query.time_ranges else query
-    memories = sum(partition.snapshot.lexical.documents for partition, _ in candidates.parts)
+    lexicals = [partition.snapshot.lexical for partition, _ in candidates.parts]
+    of_store = store_evidence(sum(each.documents for each in lexicals), sum(each.words for each in lexicals))
     weights = effective_weights(recipe, keyword=bool(query.terms), vector=chosen is not None)
     top = float(keyword.max(initial=0.0)) or 1.0
     by_words = (keyword / top).round(DECIMALS).astype(np.float64)
-    each_word = np.full(count, 2 * weights.get("keyword", 0.0) * word_weight(memories) * top)
-    before = np.full(count, prior(memories))
-    columns: dict[str, SignalColumn] = {}
+    of_bm25 = 2 * weights.get("keyword", 0.0) * of_store.bm25
+    each_word, before, certain = of_bm25 * top, of_store.prior, of_store.certainty
     by_words_alone = not has_vector.all()
+    # One number stands for all candidates where each has a vector.
+    compared = has_vector if by_words_alone else 1.0
     tells_more = query.time_ranges or asked.sentences or asked.codes
     coverages, counts = coverage_of(candidates, asked) if by_words_alone or tells_more else (by_words[np.newaxis], None)
     coverage = coverages[0]
@@ -190,19 +194,24 @@ def evidence_columns(
         by_words = np.where(has_vector, by_words, together)
         each_word = np.where(has_vector, each_word, evidence_by_words(1.0) - evidence_by_words(0.0))
         before = np.where(has_vector, before, evidence_by_words(0.0))
-    columns["prior"] = SignalColumn(np.full(count, memories), np.ones(count), before)
+        certain = np.where(has_vector, certain, 1.0)
+    columns = {"prior": SignalColumn(of_store.memories, np.ones(count), before)}
+    if asked.terms and chosen is not None:
+        counted = WordCounts.together(each.counts(asked.terms, asked.parts) for each in lexicals)
+        unknown = round(unknown_share(counted, asked), DECIMALS)
+        columns["unknown"] = SignalColumn(unknown, unknown, of_store.unknown * compared, optional=True)
     if query.terms:
         ranks = Ranks(candidates.partition, candidates.number, keyword, candidates.by_keyword)
         columns["keyword"] = SignalColumn(keyword, by_words, each_word, ranks)
     if chosen is not None:
         ranks = Ranks(candidates.partition, candidates.number, candidates.cosine, candidates.by_vector)
         near = meaning(candidates.cosine.astype(np.float64), usual_cosine(candidates, chosen))
-        each_cosine = 2 * weights.get("vector", 0.0) * MEANING * has_vector
+        each_cosine = 2 * weights.get("vector", 0.0) * MEANING * compared
         columns["vector"] = SignalColumn(candidates.cosine, near, each_cosine, ranks)
     features = candidates.conversation
     if features is not None and recipe.conversation_weight:
         evidence = np.asarray(total_of(columns), np.float64)
-        columns |= conversation_columns(evidence, features, recipe.conversation_weight)
+        columns |= conversation_columns(evidence, features, recipe.conversation_weight, of_bm25)
     if features is not None and recipe.learned_discount:
         learned = features.learned.astype(np.float64)
         columns["learned"] = SignalColumn(learned, learned, -recipe.learned_discount * MEANING, optional=True)
@@ -215,7 +224,19 @@ def evidence_columns(
         columns["time"] = time_evidence(
             column_of(candidates.parts, "dated"), query, about, holding_month(candidates, query)
         )
-    return columns
+    return calibrated(columns, certain)
+
+
+def calibrated(columns: dict[str, SignalColumn], certain: Values) -> dict[str, SignalColumn]:
+    """The same evidence with so much of it left as is certain of each candidate, so that the floor stays where it is.
+    For a memory without a vector that is all: by words alone it is told otherwise how far it fits.
+    """
+    scaled = {
+        name: SignalColumn(column.raw, column.share, column.weight * certain, *column[3:])
+        for name, column in columns.items()
+    }
+    scaled["prior"] = scaled["prior"]._replace(weight=scaled["prior"].weight + (1.0 - certain) * FLOOR)
+    return scaled
 
 
 def holding_month(candidates: Candidates, query: ParsedQuery) -> NDArray[np.float64]:
@@ -245,7 +266,7 @@ def coverage_of(candidates: Candidates, query: ParsedQuery) -> tuple[NDArray[np.
         of_part = candidates.partition == at
         held[:, of_part], counts = partition.snapshot.lexical.held(query.terms, rows, query.parts)
         counted.append(counts)
-    counts = WordCounts.together(counted) if len(counted) > 1 else counted[0]
+    counts = WordCounts.together(counted)
     return np.minimum(np.array(word_worths(counts, query)) @ held, 1.0), counts
 
 

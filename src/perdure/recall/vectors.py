@@ -34,8 +34,10 @@ _CERTAIN_SHARE: Final = 4
 _MORE: Final = 4
 _ENCODED_AT_ONCE: Final = 8192
 # The best window of a long memory counts. Several windows are several chances to be near, so they cost a little: this
-# times the logarithm of their number. docs/design.md says what is known of it.
-_COST_OF_CHANCES: Final = np.float32(0.01)
+# times the logarithm of their number, up to some: what stands in the last paragraph of a book has to be found.
+# docs/design.md says what is known of it.
+_COST_OF_CHANCES: Final = np.float32(0.02)
+_MOST_CHANCES: Final = 8
 # From how many rows it is told how near a row is by chance.
 _SAMPLE: Final = 256
 # From how many rows it is told how near two rows are by chance.
@@ -86,7 +88,7 @@ def values_at(values: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
 
 def of_best_window(best: NDArray[np.float32], windows: NDArray[np.intp] | int) -> NDArray[np.float32]:
     """The cosines of memories with so many windows each, from those of their best windows."""
-    return best - _COST_OF_CHANCES * np.log(windows, dtype=np.float32)
+    return best - _COST_OF_CHANCES * np.log(np.minimum(windows, _MOST_CHANCES), dtype=np.float32)
 
 
 @value_class

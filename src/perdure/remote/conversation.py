@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from perdure.episodes.conversation import Conversation
-from perdure.ids import MAX_NUMBER, MESSAGE
+from perdure.ids import MAX_NUMBER, MESSAGE, new_id
 from perdure.maintenance_results import Imported
 from perdure.model import Page, Record, Remembered
 from perdure.remote.namespace import RemoteNamespace
@@ -35,10 +35,14 @@ class RemoteConversation(Conversation):
     ) -> Remembered:
         said = {"role": role, "content": content, "at": at, "speaker": speaker, "session_id": session_id}
         body = {name: value for name, value in said.items() if value is not None}
-        return self._remote.write_once("POST", f"{self._path}/messages", body, idempotency_key)
+        headers = {"idempotency-key": idempotency_key or new_id()}
+        return self._remote.ask(Remembered, "POST", f"{self._path}/messages", body, headers=headers, repeats=True)
 
     def add_messages(self, messages: Iterable[Mapping[str, Any]]) -> Imported:
         return self._remote.ask(Imported, "POST", f"{self._path}/batch", {"messages": list(messages)}, slow=True)
+
+    def end(self) -> bool:
+        return self._remote.ask(dict[str, bool], "POST", f"{self._path}/end", {})["ended"]
 
     def messages(self, *, limit: int | None = None, episode: Record | None = None) -> list[Record]:
         most = None if limit is None else check_int(limit, "limit", 1, MAX_NUMBER)
@@ -55,7 +59,7 @@ class RemoteConversation(Conversation):
         found, after = list[Record](), None
         while True:
             body = {"conversation_id": self.id, "key_type": MESSAGE, "newest": False, "limit": _PAGE, "after": after}
-            page = self._remote.read(Page, "/v1/list", body)
+            page = self._remote.ask(Page, "POST", "/v1/list", body, repeats=True)
             found += page.records
             after = page.next
             if after is None:

@@ -11,20 +11,13 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, NewType, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NewType, TypeAlias, TypeVar, Union, cast, get_args, get_origin
 
 from perdure.model import FieldChange, Record
-from perdure.providers.call import ProviderCall
+from perdure.remote.signatures import hints_of
 
 T = TypeVar("T")
 Decoder: TypeAlias = Callable[[Any], Any]
-# What annotations name without importing it when they run.
-_NAMES: Final[dict[str, Any]] = {
-    "Json": Any,
-    "Schema": Mapping[str, Any],
-    "Record": Record,
-    "ProviderCall": ProviderCall,
-}
 
 
 class Undecodable(ValueError):
@@ -34,12 +27,6 @@ class Undecodable(ValueError):
 def decode(hint: type[T], value: object) -> T:
     """A value of the type; `Undecodable` where it is none."""
     return decoder_of(hint)(value)
-
-
-@cache
-def hints_of(value: type) -> Mapping[str, Any]:
-    """The types of the fields of a value."""
-    return get_type_hints(value, localns=_NAMES)
 
 
 @cache

@@ -1,4 +1,6 @@
-"""The verbs of `Memory`, asked of a server. Each has the arguments, the answer and the errors of the local one."""
+"""The verbs of `Memory`, asked of a server. Each has the arguments, the answer and the errors of the local one. Most
+are made of the table of operations; what a row cannot say is written here.
+"""
 
 from __future__ import annotations
 
@@ -6,429 +8,212 @@ import builtins
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, Unpack, cast, overload
-from urllib.parse import quote
+from functools import update_wrapper
+from inspect import Parameter, signature
+from typing import Any, Final, TextIO, TypeVar, cast
 
 from perdure import model
 from perdure.errors import ExportFailed, ImportFailed, PerdureError, UnknownChoice, shown
-from perdure.ids import check_key, is_sentence
-from perdure.lifecycle.capacity import UNCHANGED, Limit
-from perdure.remote.documents import LogPage, egress_of, stats_of
-from perdure.remote.learning import RemoteLearning
-from perdure.remote.namespace import given
+from perdure.ids import is_sentence
+from perdure.memory import Memory
+from perdure.operations import LOCAL_ARGUMENTS, ROWS, Operation
+from perdure.remedies import Run
+from perdure.remote.documents import LogPage, egress_of, parked_of, stats_of
+from perdure.remote.open_remote import OpenRemote
+from perdure.remote.signatures import answer_of
 from perdure.store.port import Progress
-from perdure.store.stats import StoreStats
 from perdure.text_files import replacing, rereadable
-from perdure.validation import (
-    MAX_REFERENCES,
-    Fields,
-    Filters,
-    KeyedFields,
-    Reference,
-    References,
-    StrPath,
-    check_filters,
-    check_limit,
-    check_references,
-    check_version,
-)
+from perdure.validation import StrPath, check_filters, check_limit
 
-if TYPE_CHECKING:
-    from perdure.episodes.conversation import Conversation
-
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 # The most that one answer of a server lists.
 PAGE: Final = 100
-_AskPage: TypeAlias = Callable[[int, int | None], model.Page]
+# The rows of each verb, in the order of the table. A client asks the first.
+_ROWS: Final[Mapping[str, Sequence[Operation]]] = {
+    row.verb: [each for each in ROWS if each.verb == row.verb] for row in ROWS
+}
 
 
-class RemoteMemory(RemoteLearning):
+def like(local: Verb) -> Callable[[Callable[..., Any]], Verb]:
+    """The decorated function is given what was said, by name, and has the signature and the words of the local verb."""
+    parameters = signature(local)
+    (packed,) = [each for each in parameters.parameters.values() if each.kind is Parameter.VAR_KEYWORD] or [None]
+    # A filter that is None narrows nothing; a field that is None is taken away.
+    is_filter = packed is not None and "Filters" in str(packed.annotation)
+
+    def decorate(ask: Callable[..., Any]) -> Verb:
+        def verb(self: RemoteMemory, *arguments: Any, **named: Any) -> Any:
+            given = parameters.bind(self, *arguments, **named).arguments
+            more: Mapping[str, Any] = given.pop(packed.name, {}) if packed else {}
+            said = {
+                name: value
+                for name, value in builtins.list(given.items())[1:]
+                if name not in LOCAL_ARGUMENTS and not (value is None is parameters.parameters[name].default)
+            }
+            said |= {name: value for name, value in more.items() if value is not None or not is_filter}
+            return ask(self, **said)
+
+        return cast("Verb", update_wrapper(verb, local))
+
+    return decorate
+
+
+class RemoteMemory(OpenRemote):
     """One durable memory that a server keeps. `Memory("https://…")` gives one."""
 
-    # -- writing -------------------------------------------------------------------------------------------------------
+    # -- what one row cannot say ---------------------------------------------------------------------------------------
 
-    def remember(self, text: str, *, idempotency_key: str | None = None, **fields: Unpack[Fields]) -> model.Remembered:
-        return self._remote.write_once("POST", "/v1/memories", {"text": text, **fields}, idempotency_key)
+    @like(Memory.update)
+    def update(self, ref: Any, **given: Any) -> model.Remembered:
+        """For `ref` may stand a sentence, which has a route of its own."""
+        tags = {name: builtins.list(given.pop(name)) for name in ("add_tags", "remove_tags") if name in given}
+        given |= {name: each for name, each in tags.items() if each}
+        confirm = given.pop("confirm", False)
+        if given.keys() <= {"text"} and is_sentence(ref):
+            body = {"sentence": ref, **given, "confirm": confirm}
+            return self._remote.ask(model.Remembered, "POST", "/v1/correct", body)
+        return self._call("update", ref=ref, **given)
 
-    def upsert(
-        self,
-        key: str,
-        text: str,
-        *,
-        expected_version: int | None = None,
-        idempotency_key: str | None = None,
-        **fields: Unpack[KeyedFields],
-    ) -> model.Remembered:
-        expected = {"if-none-match": "*"} if expected_version == 0 else _if_match(expected_version)
-        path = f"/v1/keys/{quote(check_key(key), safe='')}"
-        return self._remote.write_once("PUT", path, {"text": text, **fields}, idempotency_key, expected)
-
-    def update(
-        self,
-        ref: Reference,
-        *,
-        text: str | None = None,
-        add_tags: Iterable[str] = (),
-        remove_tags: Iterable[str] = (),
-        expected_version: int | None = None,
-        confirm: bool | str = False,
-        **fields: Unpack[Fields],
-    ) -> model.Remembered:
-        tags = {"add_tags": list(add_tags), "remove_tags": list(remove_tags)}
-        body = {**({} if text is None else {"text": text}), **{name: tag for name, tag in tags.items() if tag}}
-        if not (fields or any(tags.values()) or expected_version) and is_sentence(ref):
-            return self._remote.ask(
-                model.Remembered, "POST", "/v1/correct", {"sentence": ref, **body, "confirm": confirm}
-            )
-        headers = _if_match(expected_version)
-        return self._remote.ask(model.Remembered, "PATCH", self._remote.path(ref), {**body, **fields}, headers=headers)
-
-    @overload
-    def restore(self, refs: Reference) -> model.Remembered: ...
-    @overload
-    def restore(self, refs: Sequence[Reference]) -> tuple[model.Remembered, ...]: ...
-    def restore(self, refs: Reference | Sequence[Reference]) -> model.Remembered | tuple[model.Remembered, ...]:
+    @like(Memory.restore)
+    def restore(self, refs: Any) -> Any:
+        several, single = _ROWS["restore"]
         if isinstance(refs, int | str):
-            return self._remote.ask(model.Remembered, "POST", self._remote.path(refs, "restore"))
-        named = check_references(refs, MAX_REFERENCES)
-        return self._remote.ask(dict[str, tuple[model.Remembered, ...]], "POST", "/v1/restore", {"refs": named})[
-            "remembered"
-        ]
+            return self._remote.call(single, model.Remembered, {"refs": refs})
+        return self._remote.call(several, tuple[model.Remembered, ...], {"refs": refs})
 
-    def validate(self, ref: Reference, useful: bool) -> model.Remembered:  # noqa: FBT001 - as the local one
-        return self._remote.ask(model.Remembered, "POST", self._remote.path(ref, "validate"), {"useful": useful})
-
-    def promote(self, ref: Reference, tier: str | None = None) -> model.Remembered:
-        return self._remote.ask(model.Remembered, "POST", self._remote.path(ref, "promote"), given({"tier": tier}))
-
-    def forget(
-        self,
-        what: References | None = None,
-        *,
-        mode: Literal["soft", "hard"] = "soft",
-        keep: References | None = None,
-        confirm: bool | str = False,
-        dry_run: bool = False,
-        **filters: Unpack[Filters],
-    ) -> model.Forgotten:
+    @like(Memory.forget)
+    def forget(self, *, mode: object = "soft", **given: Any) -> model.Forgotten:
         if mode == "hard":
-            return self.erase(what, keep=keep, confirm=confirm, dry_run=dry_run, **filters)
+            return self.erase(**given)
         if mode != "soft":
             raise UnknownChoice(f"There is no way to forget called {shown(mode)}.", remedy="Use 'soft' or 'hard'.")
-        body = given({"what": what, "keep": keep, "confirm": confirm, "dry_run": dry_run, **filters})
-        return self._remote.ask(model.Forgotten, "POST", "/v1/forget", body)
+        return self._call("forget", **given)
 
-    def erase(
-        self,
-        what: References | None = None,
-        *,
-        related: Literal["derived", "all", "none"] = "derived",
-        keep: References | None = None,
-        confirm: bool | str = False,
-        dry_run: bool = False,
-        **filters: Unpack[Filters],
-    ) -> model.Forgotten:
-        body = given({
-            "what": what, "related": related, "keep": keep, "confirm": confirm, "dry_run": dry_run, **filters
-        })  # fmt: skip
-        return self._remote.ask(model.Forgotten, "POST", "/v1/erase", body, slow=True)
-
-    def conversation(self, id: str) -> Conversation:
+    @like(Memory.conversation)
+    def conversation(self, id: str) -> Any:
         from perdure.remote.conversation import RemoteConversation
 
         return RemoteConversation(self._remote, id)
 
-    def import_messages(
-        self,
-        source: StrPath | TextIO | Iterable[Mapping[str, Any]],
-        *,
-        dry_run: bool = False,
-        progress: Progress | None = None,
-    ) -> model.Imported:
-        del progress
-        return self._remote.ask(
-            model.Imported, "POST", "/v1/messages", {**_sent(source, "messages"), "dry_run": dry_run}, slow=True
-        )
+    @like(Memory.capacity)
+    def capacity(self, **given: Any) -> model.Capacity:
+        asking, setting = _ROWS["capacity"]
+        return self._remote.call(setting if given else asking, model.Capacity, given)
 
-    # -- recalling -----------------------------------------------------------------------------------------------------
+    @like(Memory.suggest)
+    def suggest(self, *, without: Any = (), **given: Any) -> tuple[model.Record, ...]:
+        """What can only be asked whether it holds an id is asked here."""
+        known = builtins.list(cast("Iterable[str]", without)) if isinstance(without, Iterable) else []
+        found: tuple[model.Record, ...] = self._call("suggest", without=known, **given)
+        return tuple(record for record in found if record.id not in without)
 
-    def recall(  # noqa: PLR0913 - those of the local one
-        self,
-        query: str | None = None,
-        *,
-        concepts: Sequence[str] | None = None,
-        limit: int = 10,
-        namespaces: Sequence[str] | None = None,
-        recipe: str | None = None,
-        as_of: datetime | str | None = None,
-        known_at: datetime | str | None = None,
-        use_decay: bool | None = None,
-        min_relevance: float | None = None,
-        include_constitutional: bool = True,
-        **filters: Unpack[Filters],
-    ) -> model.Recall:
-        body = {
-            "query": query, "concepts": concepts, "limit": limit, "namespaces": namespaces, "recipe": recipe,
-            "as_of": as_of, "known_at": known_at, "use_decay": use_decay, "min_relevance": min_relevance,
-            "include_constitutional": include_constitutional, **filters,
-        }  # fmt: skip
-        return self._remote.read(model.Recall, "/v1/recall", body)
+    @like(Memory.injected)
+    def injected(self, records: Sequence[model.Record]) -> None:
+        for name in dict.fromkeys(record.namespace for record in records):
+            refs = [record.id for record in records if record.namespace == name]
+            self._remote.renamed(name).ask(dict[str, int], "POST", "/v1/injected", {"refs": refs})
 
-    def context(  # noqa: PLR0913 - those of the local one
-        self,
-        query: str,
-        *,
-        concepts: Sequence[str] | None = None,
-        budget: int = 2000,
-        limit: int = 50,
-        format: model.Format = "text",
-        namespaces: Sequence[str] | None = None,
-        recipe: str | None = None,
-        as_of: datetime | str | None = None,
-        known_at: datetime | str | None = None,
-        min_relevance: float | None = None,
-        include_constitutional: bool = True,
-        **filters: Unpack[Filters],
-    ) -> model.Context:
-        body = {
-            "query": query, "concepts": concepts, "budget": budget, "limit": limit, "format": format,
-            "namespaces": namespaces, "recipe": recipe, "as_of": as_of, "known_at": known_at,
-            "min_relevance": min_relevance, "include_constitutional": include_constitutional, **filters,
-        }  # fmt: skip
-        return self._remote.read(model.Context, "/v1/context", body)
+    @like(Memory.note_markdown)
+    def note_markdown(self, **_: Any) -> None:
+        """A server changes no files on the machines of those who ask it."""
 
-    def recall_detail(self, refs: References, *, level: model.Level = "full") -> tuple[model.Detail, ...]:
-        body = {"refs": check_references(refs, MAX_REFERENCES), "level": level}
-        return self._remote.read(dict[str, tuple[model.Detail, ...]], "/v1/details", body)["details"]
+    @like(Memory.forgotten_since)
+    def forgotten_since(self, **_: Any) -> None:
+        """A server does not say it."""
 
-    def match_triggers(
-        self, prompt: str, *, limit: int = 3, namespaces: Sequence[str] | None = None, told_in: Sequence[str] = ()
-    ) -> tuple[model.Triggered, ...]:
-        body = {"prompt": prompt, "limit": limit, "namespaces": namespaces, "told_in": list(told_in)}
-        return self._remote.read(dict[str, tuple[model.Triggered, ...]], "/v1/triggers", body)["triggered"]
+    @like(Memory.uncompared)
+    def uncompared(self) -> int | None:
+        return self._remote.ask(dict[str, Any], "GET", "/v1/conflicts", query={"limit": 1})["uncompared"]
 
-    def summarize(
-        self, scope: str | None = None, *, token_limit: int = 500, **filters: Unpack[Filters]
-    ) -> model.Summary:
-        return self._remote.read(
-            model.Summary, "/v1/summarize", {"scope": scope, "token_limit": token_limit, **filters}
-        )
+    @like(Memory.accept)
+    def accept(self, proposal: Any, **given: Any) -> Any:
+        return self._call("accept", proposal=self._number(proposal), **given)
 
-    # -- reading -------------------------------------------------------------------------------------------------------
+    @like(Memory.reject)
+    def reject(self, proposal: Any) -> Any:
+        return self._call("reject", proposal=self._number(proposal))
 
-    def get(self, ref: Reference, *, known_at: datetime | str | None = None) -> model.Record:
-        return self._remote.ask(model.Record, "GET", self._remote.path(ref), query={"known_at": known_at})
+    def _number(self, proposal: Any) -> int:
+        named = proposal if isinstance(proposal, int | str) else proposal.number
+        return named if isinstance(named, int) else self.get(named).number
 
-    def list(
-        self,
-        *,
-        limit: int = 20,
-        after: int | None = None,
-        newest: bool = True,
-        known_at: datetime | str | None = None,
-        **filters: Unpack[Filters],
-    ) -> model.Page:
-        body = {"newest": newest, "known_at": known_at, **filters}
+    # -- what is listed page by page -----------------------------------------------------------------------------------
 
-        def ask(most: int, last: int | None) -> model.Page:
-            return self._remote.read(model.Page, "/v1/list", {**body, "limit": most, "after": last})
+    @like(Memory.list)
+    def list(self, **given: Any) -> model.Page:
+        return self._pages(_ROWS["list"][0], given)
 
-        return self._pages(limit, after, ask)
+    @like(Memory.offers)
+    def offers(self, **given: Any) -> model.Page:
+        return self._pages(_ROWS["offers"][0], given)
 
-    def _pages(self, limit: int, after: int | None, ask: _AskPage) -> model.Page:
+    def _pages(self, row: Operation, given: Mapping[str, Any]) -> model.Page:
         """As many pages as the limit needs, as one."""
-        left, records = check_limit(limit), builtins.list[model.Record]()
+        left, after = check_limit(given.get("limit", 20)), given.get("after")
+        records = builtins.list[model.Record]()
         while True:
-            page = ask(min(left, PAGE), after)
+            page = self._remote.call(row, model.Page, {**given, "limit": min(left, PAGE), "after": after})
             records += page.records
             left, after = left - len(page.records), page.next
             if left <= 0 or after is None:
                 return model.Page(tuple(records), after)
 
-    def conversations(self) -> builtins.list[str]:
-        return self._remote.ask(dict[str, builtins.list[str]], "GET", "/v1/conversations")["conversations"]
-
-    def offers(self, *, limit: int = 20, after: int | None = None) -> model.Page:
-        def ask(most: int, last: int | None) -> model.Page:
-            return self._remote.ask(model.Page, "GET", "/v1/offers", query={"limit": most, "cursor": last})
-
-        return self._pages(limit, after, ask)
-
-    def constitution(self) -> model.Constitution:
-        return self._remote.ask(model.Constitution, "GET", "/v1/constitution")
-
-    def capacity(self, *, max_items: Limit = UNCHANGED, max_tokens: Limit = UNCHANGED) -> model.Capacity:
-        limits = {"max_items": max_items, "max_tokens": max_tokens}
-        changed = {name: limit for name, limit in limits.items() if limit != UNCHANGED}
-        if changed:
-            return self._remote.ask(model.Capacity, "PATCH", "/v1/capacity", changed, repeats=True)
-        return self._remote.ask(model.Capacity, "GET", "/v1/capacity")
-
-    def stats(self) -> StoreStats:
-        """A token for some namespaces is told of those alone, and nothing about the file."""
-        return stats_of(self._remote.ask(dict[str, Any], "GET", "/v1/stats"))
-
-    # -- looking back --------------------------------------------------------------------------------------------------
-
-    def history(self, ref: Reference) -> builtins.list[model.Revision]:
-        path = self._remote.path(ref, "history")
-        return self._remote.ask(dict[str, builtins.list[model.Revision]], "GET", path)["revisions"]
-
-    def versions(self, ref: Reference) -> builtins.list[model.Version]:
-        path = self._remote.path(ref, "versions")
-        return self._remote.ask(dict[str, builtins.list[model.Version]], "GET", path)["versions"]
-
-    def version(self, ref: Reference, n: int) -> model.Version:
-        return self._remote.ask(model.Version, "GET", self._remote.path(ref, "versions", str(n)))
-
-    def diff(self, ref: Reference, before: int | None = None, after: int | None = None) -> model.Diff:
-        return self._remote.ask(
-            model.Diff, "GET", self._remote.path(ref, "diff"), query={"before": before, "after": after}
-        )
-
-    def log(
-        self,
-        *,
-        batch: str | None = None,
-        session: str | None = None,
-        actor: str | None = None,
-        operation: model.Operation | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-        before: int | None = None,
-        limit: int = 20,
-    ) -> builtins.list[model.Revision]:
-        left, lines = check_limit(limit), builtins.list[model.Revision]()
+    @like(Memory.log)
+    def log(self, **given: Any) -> builtins.list[model.Revision]:
+        left, before = check_limit(given.get("limit", 20)), given.get("before")
+        lines = builtins.list[model.Revision]()
         while True:
-            query = {
-                "batch": batch, "session": session, "actor": actor, "operation": operation, "since": since,
-                "until": until, "cursor": before, "limit": min(left, PAGE),
-            }  # fmt: skip
-            page = self._remote.ask(LogPage, "GET", "/v1/log", query=query)
+            asked = {**given, "limit": min(left, PAGE), "before": before}
+            page = self._remote.call(_ROWS["log"][0], LogPage, asked)
             lines += page.revisions
             left, before = left - len(page.revisions), page.next
             if left <= 0 or before is None:
                 return lines
 
-    def undo(
-        self,
-        batch: str | None = None,
-        *,
-        session: str | None = None,
-        actor: str | None = None,
-        since: datetime | str | None = None,
-        force: bool = False,
-        dry_run: bool = False,
-        all_namespaces: bool = False,
-    ) -> model.RevertResult:
-        body = {
-            "batch": batch, "session": session, "actor": actor, "since": since, "force": force, "dry_run": dry_run,
-            "all_namespaces": all_namespaces,
-        }  # fmt: skip
-        return self._remote.ask(model.RevertResult, "POST", "/v1/undo", given(body))
+    # -- answers that are no value -------------------------------------------------------------------------------------
 
-    def checkpoint(
-        self,
-        name: str,
-        *,
-        description: str | None = None,
-        spec_folder: str | None = None,
-        metadata: Mapping[str, model.Json] | None = None,
-        all_namespaces: bool = False,
-    ) -> model.Checkpoint:
-        body = {
-            "name": name, "description": description, "spec_folder": spec_folder, "metadata": metadata,
-            "all_namespaces": all_namespaces,
-        }  # fmt: skip
-        return self._remote.ask(model.Checkpoint, "POST", "/v1/checkpoints", given(body))
+    @like(Memory.stats)
+    def stats(self) -> Any:
+        """A token for some namespaces is told of those alone, and nothing about the file."""
+        return stats_of(self._remote.call(_ROWS["stats"][0], dict[str, Any], {}))
 
-    def checkpoints(self, *, spec_folder: str | None = None, limit: int = 50) -> builtins.list[model.Checkpoint]:
-        query = {"spec_folder": spec_folder, "limit": limit}
-        return self._remote.ask(dict[str, builtins.list[model.Checkpoint]], "GET", "/v1/checkpoints", query=query)[
-            "checkpoints"
-        ]
+    @like(Memory.parked)
+    def parked(self) -> Any:
+        return parked_of(self._remote.call(_ROWS["parked"][0], dict[str, Any], {}))
 
-    def restore_checkpoint(
-        self, name: str, *, clear_existing: bool = False, dry_run: bool = False
-    ) -> model.RevertResult:
-        path, body = f"{_checkpoint(name)}/restore", {"clear_existing": clear_existing, "dry_run": dry_run}
-        return self._remote.ask(model.RevertResult, "POST", path, body)
-
-    def delete_checkpoint(self, name: str) -> model.Checkpoint:
-        return self._remote.ask(model.Checkpoint, "DELETE", _checkpoint(name))
-
-    # -- looking after the store ---------------------------------------------------------------------------------------
-
-    def work(
-        self,
-        *,
-        limit: int | None = None,
-        purge: bool | None = None,
-        drop_old_vectors: bool = False,
-        progress: Progress | None = None,
-    ) -> model.MaintenanceResult:
-        del progress
-        body = given({"limit": limit, "purge": purge, "drop_old_vectors": drop_old_vectors or None})
-        return self._remote.ask(model.MaintenanceResult, "POST", "/v1/work", body, slow=True)
-
-    def egress(self, *, since: datetime | str | None = None, limit: int = 20) -> model.Egress:
+    @like(Memory.egress)
+    def egress(self, **given: Any) -> model.Egress:
         """What left the server's machine."""
-        return egress_of(self._remote.ask(dict[str, Any], "GET", "/v1/egress", query={"since": since, "limit": limit}))
+        return egress_of(self._remote.call(_ROWS["egress"][0], dict[str, Any], given))
 
-    def export(
-        self,
-        target: StrPath | TextIO,
-        *,
-        states: Sequence[model.State] = ("active",),
-        all_namespaces: bool = False,
-        progress: Progress | None = None,
-    ) -> model.Exported:
-        """What the server could not read of its own store, it does not say in a stream: `doctor` does, there."""
+    # -- files ---------------------------------------------------------------------------------------------------------
+
+    @like(Memory.import_messages)
+    def import_messages(self, source: Any, **given: Any) -> model.Imported:
+        return self._remote.ask(
+            model.Imported, "POST", "/v1/messages", {**_sent(source, "messages"), **given}, slow=True
+        )
+
+    @like(Memory.import_)
+    def import_(self, source: Any, *, all_namespaces: bool = False, **given: Any) -> model.Imported:
         if all_namespaces:
-            self._needs_file("export", "perdure export --all-namespaces FILE")
-        asked = self._remote.asked("GET", "/v1/export", {"state": check_filters({"states": states}).states})
-        with ExitStack() as stack:
-            lines = stack.enter_context(self._remote.server.lines(asked))
-            if isinstance(target, str | os.PathLike):
-                target = stack.enter_context(replacing(target))
-            elif not hasattr(target, "write"):
-                raise ExportFailed(f"{shown(target)} cannot be written to.", remedy="Give a path or an open text file.")
-            return model.Exported(_write(lines, target, progress))
+            self._needs_file("import_", Run("import", "FILE", all_namespaces=True))
+        return self._remote.ask(model.Imported, "POST", "/v1/import", {**_sent(source, "records"), **given}, slow=True)
 
-    def import_(
-        self,
-        source: StrPath | TextIO | Iterable[Mapping[str, Any]],
-        *,
-        trusted: bool = False,
-        revive: bool = False,
-        all_namespaces: bool = False,
-        dry_run: bool = False,
-        progress: Progress | None = None,
-    ) -> model.Imported:
-        del progress
-        if all_namespaces:
-            self._needs_file("import_", "perdure import --all-namespaces FILE")
-        body = {**_sent(source, "records"), "trusted": trusted, "revive": revive, "dry_run": dry_run}
-        return self._remote.ask(model.Imported, "POST", "/v1/import", body, slow=True)
+    @like(Memory.backup)
+    def backup(self, **_: Any) -> Any:
+        self._needs_file("backup", Run("backup", "FILE"))
 
-    def backup(self, path: StrPath, progress: Progress | None = None, *, overwrite: bool = False) -> model.Backup:
-        del path, progress, overwrite
-        self._needs_file("backup", "perdure backup FILE")
+    @like(Memory.restore_backup)
+    def restore_backup(self, **_: Any) -> Any:
+        self._needs_file("restore_backup", Run("restore-backup", "FILE"))
 
-    def restore_backup(
-        self, path: StrPath, *, keep: bool = True, erased: StrPath | None = None, progress: Progress | None = None
-    ) -> model.BackupRestored:
-        del path, keep, erased, progress
-        self._needs_file("restore_backup", "perdure restore-backup FILE")
-
-    def doctor(
-        self, *, repair: bool = False, online: bool = False, secrets: bool = False, progress: Progress | None = None
-    ) -> Iterator[model.Finding]:
+    @like(Memory.doctor)
+    def doctor(self, **given: Any) -> Iterator[model.Finding]:
         """Whether the server answers, and what the token allows; what else there is to check, only the server can."""
-        del progress
-        chosen = [name for name, value in (("repair", repair), ("online", online), ("secrets", secrets)) if value]
+        chosen = [name for name, value in given.items() if value]
         if chosen:
-            self._needs_file("doctor", f"perdure doctor {' '.join(f'--{name}' for name in chosen)}")
+            self._needs_file("doctor", Run("doctor", **dict.fromkeys(chosen, True)))
         return self._findings()
 
     def _findings(self) -> Iterator[model.Finding]:
@@ -443,13 +228,43 @@ class RemoteMemory(RemoteLearning):
         yield model.Finding("token", "ok", f"The token {told['actor']} may: {scopes}.")
         yield model.Finding("store", "ok", "The store itself is checked where the server runs: `perdure doctor` there.")
 
+    def export(
+        self,
+        target: StrPath | TextIO,
+        *,
+        states: Sequence[model.State] = ("active",),
+        all_namespaces: bool = False,
+        progress: Progress | None = None,
+    ) -> model.Exported:
+        """What the server could not read of its own store, it does not say in a stream: `doctor` does, there."""
+        if all_namespaces:
+            self._needs_file("export", Run("export", "FILE", all_namespaces=True))
+        asked = self._remote.asked("GET", "/v1/export", {"state": check_filters({"states": states}).states})
+        with ExitStack() as stack:
+            lines = stack.enter_context(self._remote.server.lines(asked))
+            if isinstance(target, str | os.PathLike):
+                target = stack.enter_context(replacing(target))
+            elif not hasattr(target, "write"):
+                raise ExportFailed(f"{shown(target)} cannot be written to.", remedy="Give a path or an open text file.")
+            return model.Exported(_write(lines, target, progress))
 
-def _if_match(version: int | None) -> dict[str, str]:
-    return {} if version is None else {"if-match": f'"{check_version(version, "expected_version")}"'}
+    def _call(self, verb: str, **given: Any) -> Any:
+        return self._remote.call(_ROWS[verb][0], answer_of(getattr(Memory, verb)), given)
 
 
-def _checkpoint(name: str) -> str:
-    return f"/v1/checkpoints/{quote(name, safe='')}"
+def _made(row: Operation) -> Callable[..., Any]:
+    """A verb that is nothing but its row."""
+
+    def ask(self: RemoteMemory, **given: Any) -> Any:
+        return self._call(row.verb, **given)  # pyright: ignore[reportPrivateUsage] - it is a method of this class
+
+    return like(getattr(Memory, row.verb))(ask)
+
+
+for _row in ROWS:
+    # What is listed is asked of `review`, by the verb of `Memory` itself.
+    if _row.verb not in {*vars(RemoteMemory), "conflicts"}:
+        setattr(RemoteMemory, _row.verb, _made(_row))
 
 
 def _sent(source: object, name: str) -> dict[str, object]:

@@ -9,15 +9,14 @@ from contextvars import ContextVar
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
-from perdure.ids import new_id, parse_reference
-from perdure.model import Remembered
-from perdure.remote.connection import Asked, Method, ServerConnection
+from perdure.ids import check_key, new_id, parse_reference
+from perdure.operations import WORDS_BEHIND_NAMES, Method, Operation
+from perdure.remote.connection import Asked, ServerConnection
 from perdure.remote.decoding import Undecodable, decode
-from perdure.validation import Reference
+from perdure.validation import check_version
 
 T = TypeVar("T")
-# What stands behind the name of a memory in an address.
-_ROUTE_WORD: Final = re.compile(r"/(?:diff|history|promote|restore|validate|versions)(?:/|$)")
+_WORD_BEHIND: Final = re.compile(rf"/(?:{WORDS_BEHIND_NAMES})(?:/|$)")
 # The batch that the running thread or task has opened on a server, if any.
 _opened: Final[ContextVar[tuple[ServerConnection, str] | None]] = ContextVar("opened_on_server", default=None)
 
@@ -66,18 +65,6 @@ class RemoteNamespace:
         except Undecodable as error:
             raise self.server.foreign(f"a document whose {str(error).strip('. ')}") from error
 
-    def write_once(
-        self,
-        method: Method,
-        path: str,
-        body: Mapping[str, object],
-        key: str | None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Remembered:
-        """A write that may be sent again when its answer is lost: by its key, the server does it once."""
-        said = {**(headers or {}), "idempotency-key": key or new_id()}
-        return self.ask(Remembered, method, path, body, headers=said, repeats=True)
-
     def asked(
         self,
         method: Method,
@@ -93,18 +80,39 @@ class RemoteNamespace:
         asked_of = {} if self.namespace is None else {"namespace": self.namespace}
         return Asked(method=method, path=path, query={**(query or {}), **asked_of}, headers=said, **more)
 
-    def read(self, answer: type[T], path: str, body: Mapping[str, object]) -> T:
-        """What is asked by a body, and changes nothing but counts of use."""
-        return self.ask(answer, "POST", path, given(body), repeats=True)
+    def call(self, row: Operation, answer: type[T], given: Mapping[str, Any]) -> T:
+        """What a row of the table asks for, with the arguments of its verb, and its answer as a value of this type."""
+        left, address, headers = dict(given), row.path, dict[str, str]()
+        for argument, kind in row.places.items():
+            name = row.names.get(argument, argument)
+            address = address.replace(f"{{{name}{kind and f':{kind}'}}}", self._named(argument, left.pop(argument)))
+        if (version := left.pop("expected_version", None)) is not None:
+            # A version that it must not have yet is said in another way.
+            is_new = version == 0 and "key" in row.places
+            checked = check_version(version, "expected_version")
+            headers |= {"if-none-match": "*"} if is_new else {"if-match": f'"{checked}"'}
+        if row.takes_key:
+            # By its key the server does it once, so that it may be sent again when its answer is lost.
+            headers["idempotency-key"] = left.pop("idempotency_key", None) or new_id()
+        sent = {row.names.get(name, name): value for name, value in left.items()}
+        in_address = row.method in {"GET", "DELETE"}
+        document: Any = self.ask(
+            answer if row.key is None else dict[str, answer],
+            row.method,
+            address,
+            None if in_address else sent,
+            query=sent if in_address else None,
+            headers=headers,
+            repeats=row.may_repeat,
+            slow=row.slow,
+        )
+        return document if row.key is None else document[row.key]
 
-    def path(self, ref: Reference, *behind: str) -> str:
-        """The address of a memory. A key that holds a word of an address is looked up first."""
-        name = parse_reference(ref).text.removeprefix("#")
-        if _ROUTE_WORD.search(name):
-            name = self.ask(dict[str, Any], "GET", "/v1/reference", query={"ref": name})["id"]
-        return "/".join(("/v1/memories", quote(name, safe=""), *behind))
-
-
-def given(fields: Mapping[str, object]) -> dict[str, object]:
-    """Without what was left out."""
-    return {name: value for name, value in fields.items() if value is not None}
+    def _named(self, argument: str, value: Any) -> str:
+        """What stands in an address for an argument. A key that holds a word of an address is looked up first."""
+        name = str(value)
+        if argument in {"ref", "refs"}:
+            name = parse_reference(value).text.removeprefix("#")
+            if _WORD_BEHIND.search(name):
+                name = self.ask(dict[str, Any], "GET", "/v1/reference", query={"ref": name})["id"]
+        return quote(check_key(value) if argument == "key" else name, safe="")

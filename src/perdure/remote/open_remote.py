@@ -15,11 +15,13 @@ from perdure.errors import InvalidInput, StoreRemote, UnknownChoice, shown
 from perdure.files import directory
 from perdure.ids import is_id, new_id
 from perdure.memory import Memory
+from perdure.remedies import Remedy, Run
 from perdure.remote.connection import SECONDS, ServerConnection, checked_endpoint
 from perdure.remote.namespace import RemoteNamespace
 from perdure.settings import Settings
 from perdure.store.port import Store
 from perdure.validation import StrPath, check_namespace, check_single_line, number_in, optional
+from perdure.vocabulary import WRITERS
 
 T = TypeVar("T")
 _TOKEN: Final = "PERDURE_TOKEN"  # noqa: S105 - the name of a variable
@@ -113,15 +115,15 @@ class OpenRemote(Memory):
     def __repr__(self) -> str:
         return f"<Memory {self._remote.namespace!r} at {self._remote.server.name}>"
 
-    def _needs_file(self, what: str, command: str) -> NoReturn:
+    def _needs_file(self, what: str, command: Run) -> NoReturn:
         raise StoreRemote(
             f"{what} needs the store's file, and {self._remote.server.name} is a server.",
-            remedy=f"Run it where `perdure serve` runs: {command}",
+            remedy=Remedy("Run it where ", Run("serve"), " runs: ", command),
         )
 
 
 def _headers(writer: object, session: object) -> dict[str, str]:
-    if writer not in {None, "person", "model"}:
+    if writer is not None and writer not in WRITERS:
         raise UnknownChoice(f"There is no writer {shown(writer)}.", remedy="Use 'person' or 'model'.")
     noted = optional(check_single_line, session, "session")
     said = {"perdure-writer": "model"} if writer == "model" else {}

@@ -8,18 +8,19 @@ from datetime import datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 from perdure.clock import parse_time
 from perdure.errors import NotAllowed
 from perdure.ids import EPISODE
-from perdure.model import Record, RevertResult
+from perdure.model import LEARNING_CATEGORIES, Record, RevertResult
 from perdure.session.kept import discard_start, kept_starts
 from perdure.session.privacy import sessions_off_record
 from perdure.session.spool import Spool
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
+    from perdure.validation import Filters
 
 _LINES: Final = 1000
 _PAGE: Final = 500
@@ -205,21 +206,22 @@ def namespace_of_session(memory: Memory, session: str) -> str:
 
 
 def made_of_conversation(memory: Memory, namespace: str, session: str) -> list[Record]:
-    """Messages, episodes and facts of the session's conversation that are still there. A fact that is also known from
-    another conversation stays.
+    """Messages, episodes and facts of the session's conversation that are still there, and the learnings that were made
+    of it. What is also known from another conversation stays.
     """
     view = memory.namespace(namespace)
-    episodes = _all(view, session, key_type=EPISODE)
+    episodes = _all(view, conversation_id=session, key_type=EPISODE)
     own = {record.id for record in episodes}
-    others = [record for record in _all(view, session) if not set(record.evidence) - own]
-    return [*others, *episodes]
+    learnings = _all(view, category=LEARNING_CATEGORIES) if own else ()
+    made = [*_all(view, conversation_id=session), *(record for record in learnings if record.evidence)]
+    return [*(record for record in made if not set(record.evidence) - own), *episodes]
 
 
-def _all(memory: Memory, session: str, key_type: str | None = None) -> Sequence[Record]:
+def _all(memory: Memory, **filters: Unpack[Filters]) -> Sequence[Record]:
     records: list[Record] = []
     after: int | None = None
     while True:
-        page = memory.list(limit=_PAGE, after=after, conversation_id=session, key_type=key_type)
+        page = memory.list(limit=_PAGE, after=after, **filters)
         records += page.records
         if page.next is None:
             return records

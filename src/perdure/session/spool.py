@@ -156,7 +156,8 @@ class Spool:
     ) -> int:
         """One transaction. If the store refuses one of the messages, they are stored one by one without it."""
         try:
-            own = memory.namespace(namespace).writing_as(writer="model", session=conversation)
+            # Whoever drains the folder, it was a hook that was told.
+            own = memory.namespace(namespace).writing_as(writer="model", session=conversation, surface="hook")
             stored = own.conversation(conversation).add_messages([message.fields for _, message in files]).inserted
         except InvalidInput:
             if len(files) == 1:

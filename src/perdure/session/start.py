@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from perdure.files import write_private
 from perdure.marks import mark_name
-from perdure.project import project_root
+from perdure.project import nearest_with, project_root, working_tree
 from perdure.project_settings import INDEX_FILE, read_project_settings
 from perdure.session.asked import AskedBefore
 from perdure.session.configuration import SessionConfiguration, read_configuration, session_settings
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from perdure.memory import Memory
     from perdure.model import Hit, Record
     from perdure.recall.learnings import AskedVectors
+    from perdure.session.kept import KeptStart
     from perdure.session.privacy import Place
     from perdure.settings import Settings
 
@@ -56,20 +57,23 @@ _DIGITS: Final = 8
 @value_class(kw_only=True)
 class SessionBlock:
     """What a session gets. `text` is empty where there is nothing to say. `entries` are the learnings in it, best
-    first, each with its reasons; `left_out` found no room. `diagnostics` is the line that the text ends with. `mode`:
-    `semantic` (from the store), `plain` (from the Markdown files alone) or `none`. `repeated`: it is the text that the
-    session had before.
+    first, each with its reasons; `about` are other memories in it; `left_out` found no room. `diagnostics` is the line
+    that the text ends with. `mode`: `semantic` (from the store), `plain` (from the Markdown files alone) or `none`.
+    `repeated`: it is the text that the session had before. `from_files`: so many entries of Markdown files are in it,
+    and none of the store.
     """
 
     text: str = ""
     entries: tuple[Hit, ...] = ()
     constitutional: tuple[Record, ...] = ()
+    about: tuple[Record, ...] = ()
     left_out: tuple[Hit, ...] = ()
     diagnostics: str = ""
     notes: tuple[str, ...] = ()
     query: str | None = None
     mode: BlockMode = "none"
     repeated: bool = False
+    from_files: int = 0
 
     @property
     def tokens(self) -> int:
@@ -91,7 +95,9 @@ class MadeBlock(NamedTuple):
 
 @value_class(kw_only=True)
 class SessionStart:
-    """One start: for whom, from where, and until when by `monotonic`. `asked` holds the query, once git was asked."""
+    """One start: for whom, from where, and until when by `monotonic`. `asked` holds the query, once git was asked;
+    `problems` what keeps the store from being opened.
+    """
 
     given: Memory | Settings | None
     project: Path
@@ -102,6 +108,18 @@ class SessionStart:
     environ: Mapping[str, str]
     configuration: SessionConfiguration
     asked: list[str | None] = field(default_factory=list[str | None])
+    problems: list[str] = field(default_factory=list[str])
+
+    @property
+    def bank_project(self) -> Path:
+        """The folder whose knowledge bank is told: the nearest, if a repository has several."""
+        from perdure.bank.entries import LOCAL_FOLDER
+
+        return nearest_with(self.project, *LOCAL_FOLDER)
+
+    @property
+    def tree(self) -> Path:
+        return working_tree(self.project)
 
     @property
     def left(self) -> float:
@@ -123,22 +141,41 @@ class SessionStart:
         return made.block
 
     def plain(self, *, in_place_of_store: bool = False) -> SessionBlock:
-        """The block of the Markdown pipeline, byte for byte; in the place of the store's, with a line that says so, and
-        between marks.
+        """The block of the Markdown pipeline, byte for byte where a host has room for it and nothing has to be added.
+        In the place of the store's it stands between marks. Where it is abridged, or stands in for the store, a line
+        says so; what is wrong with the configuration is told in any case.
         """
         from perdure.bank.entries import global_bank
-        from perdure.bank.plain import plain_block, plain_selection, render_block
+        from perdure.bank.plain import note_injection, plain_selection, render_block
 
         folder = global_bank(self.environ.get("HOME"))
-        shown = plain_selection(self.project, folder, self.configuration.limit)
-        text = plain_block(self.project, folder, self.configuration.limit) if self.counts else render_block(shown)
-        if not text or not in_place_of_store:
-            return SessionBlock(text=text, mode="plain" if text else "none")
-        from perdure.session.block import enclosed, plain_diagnostics
+        entries = plain_selection(self.bank_project, folder, self.configuration.limit)
+        text, diagnostics = render_block(entries), ""
+        problems = (*self.configuration.told, *self.problems)
+        if self.problems or (
+            text
+            and (in_place_of_store or problems or len(text.encode("utf-16-le", "surrogatepass")) // 2 > MOST_CHARACTERS)
+        ):
+            from perdure.session.block import (
+                ENVELOPE,
+                enclosed,
+                fill_plain_block,
+                note_line,
+                plain_diagnostics,
+                problem_line,
+            )
 
-        shared = sum(entry.is_global for entry in shown)
-        line = plain_diagnostics(len(shown) - shared, shared)
-        return SessionBlock(text=enclosed([text, line]), mode="plain", diagnostics=line)
+            lines = [*map(problem_line, self.configuration.told), *map(note_line, dict.fromkeys(self.problems))]
+            more = sum(len(line) + 1 for line in (plain_diagnostics(len(entries), 0), *lines))
+            whole, entries = fill_plain_block(entries, MOST_CHARACTERS - ENVELOPE - _DIGITS - more)
+            shared = sum(entry.is_global for entry in entries)
+            diagnostics = plain_diagnostics(len(entries) - shared, shared)
+            lines = [*filter(None, (whole, diagnostics)), *lines]
+            text = enclosed(lines) if in_place_of_store else "\n".join(lines)
+        if self.counts and entries:
+            note_injection(entries, self.project, folder)
+        mode: BlockMode = "plain" if text else "none"
+        return SessionBlock(text=text, mode=mode, diagnostics=diagnostics, from_files=len(entries))
 
     def from_store(self, *, meaning: bool = True) -> MadeBlock:
         """The block by meaning and words, or by words alone. Raises whatever keeps it from being made."""
@@ -156,9 +193,7 @@ class SessionStart:
             problem = ""
         except SettingsInvalid as error:
             # What is wrong in a file of the project must not cost the user's memories.
-            from perdure.settings import load
-
-            settings, refused, problem = self.given or load(self.environ), (), error.sentence
+            settings, refused, problem = self.given or self.own_settings(), (), error.sentence
         told = replace(self.configuration, refused=(*self.configuration.refused, *refused), project_problem=problem)
         place = where(self.project, self.session, namespace=settings.namespace, environ=self.environ)
         memory = self.open_memory(settings if meaning else replace(settings, embedder="none"), place)
@@ -178,6 +213,17 @@ class SessionStart:
                 made.finish()
 
         return MadeBlock(made.block, finish)
+
+    def own_settings(self) -> Settings:
+        """Those of the user, without the project's. Where these are wrong, the session is told why no store answers."""
+        from perdure.errors import SettingsInvalid
+        from perdure.settings import load
+
+        try:
+            return load(self.environ)
+        except SettingsInvalid as error:
+            self.problems.append(error.sentence)
+            raise
 
     def query(self) -> str | None:
         """What the session is about. The second step need not ask git again."""
@@ -206,20 +252,33 @@ class SessionStart:
         from perdure.bank.entries import global_bank, local_bank
         from perdure.bank.takeover import known_databases
 
-        folders = (local_bank(self.project), global_bank(self.environ.get("HOME")), self.project / "specs")
-        return any(folder.is_dir() for folder in folders) or bool(known_databases(self.project, None))
+        folders = (local_bank(self.bank_project), global_bank(self.environ.get("HOME")), self.tree / "specs")
+        return any(folder.is_dir() for folder in folders) or bool(known_databases(self.tree, None))
 
     def of_memory(self, memory: Memory, place: Place, query: str | None) -> MadeBlock:
+        from perdure.session.kept import kept_start
+
         state = state_of(memory, place, self.configuration, query)
         if self.source == "resume" and (before := self.same_as_before(state)):
             return MadeBlock(before)
-        block = build_block(memory, place, self.configuration, query, AskedBefore(self.environ))
+        resumed = kept_start(self.session, self.environ) if self.source == "resume" and self.session else None
+        # What the session was told before is still before its model.
+        known = (
+            frozenset(str(one["id"]) for one in (*resumed.entries, *resumed.constitutional, *resumed.about))
+            if resumed
+            else None
+        )
+        block = build_block(
+            memory, place, self.configuration, query, AskedBefore(self.environ), known or frozenset(), self.session
+        )
+        if resumed and not (block.entries or block.constitutional or block.about):
+            return MadeBlock(replace(repeated_block(resumed), query=query))
 
         def finish() -> None:
             if self.counts and block.text:
                 memory.injected([hit.record for hit in block.entries])
-                if self.session and place.recording:
-                    self.keep(block, state)
+            if self.counts and self.session and place.recording:
+                self.keep(block, state, resumed)
 
         return MadeBlock(block, finish)
 
@@ -228,7 +287,7 @@ class SessionStart:
         than a part of the time goes on beside, or waits for the next session. Where all that is as it was when nothing
         was left to do, nobody looks again.
         """
-        seen = session_folder(self.environ) / "taken-in" / mark_name(f"{self.project}\n{place.namespace}")
+        seen = session_folder(self.environ) / "taken-in" / mark_name(f"{self.bank_project}\n{place.namespace}")
         sources = self.state_of_sources(store)
         with suppress(OSError):
             if seen.read_bytes() == sources.encode("utf-8", "surrogatepass"):
@@ -237,8 +296,8 @@ class SessionStart:
         from perdure.bank.importing import import_if_empty
 
         share, name = self.left / 4, project_root(self.project).name
-        imported = import_if_empty(memory, self.project, share, private=place.private, name=name)
-        take = partial(on_first_access, memory, self.project, name, self.environ, private=place.private)
+        imported = import_if_empty(memory, self.bank_project, share, private=place.private, name=name)
+        take = partial(on_first_access, memory, self.tree, name, self.environ, private=place.private)
         looked = in_time(take, share)
         if looked is not None and not imported.unfinished:
             with suppress(OSError):
@@ -250,9 +309,9 @@ class SessionStart:
         """
         from perdure.bank.entries import global_bank, local_bank
 
-        shared, local = global_bank(self.environ.get("HOME")), local_bank(self.project)
-        states: list[object] = [monotonic()] if (self.project / "specs").is_dir() else []
-        for path in (local, shared, shared / "memory.db", self.project / INDEX_FILE):
+        shared, local = global_bank(self.environ.get("HOME")), local_bank(self.bank_project)
+        states: list[object] = [monotonic()] if (self.tree / "specs").is_dir() else []
+        for path in (local, shared, shared / "memory.db", self.tree / INDEX_FILE):
             with suppress(OSError):
                 states.append((str(path), path.stat().st_mtime_ns))
         with suppress(OSError):
@@ -269,25 +328,32 @@ class SessionStart:
         if kept is None or kept.state != state:
             others = kept_starts(self.environ, str(self.project))
             kept = next((one for one in others if one.state == state), None)
-        if kept is None:
-            return None
-        return SessionBlock(
-            text=kept.text, diagnostics=kept.diagnostics, notes=tuple(kept.notes), query=kept.query, mode="semantic",
-            repeated=True,
-        )  # fmt: skip
+        return None if kept is None else repeated_block(kept)
 
-    def keep(self, block: SessionBlock, state: str) -> None:
+    def keep(self, block: SessionBlock, state: str, resumed: KeptStart | None) -> None:
+        """With what the session was told before it was resumed, so that it is not told again."""
         from perdure.clock import format_time, system_clock
         from perdure.session.kept import KeptStart, entry_of, keep, memory_of
 
         kept = KeptStart(
             session=self.session or "", project=str(self.project), at=format_time(system_clock()), source=self.source,
             mode=block.mode, text=block.text, state=state, query=block.query, diagnostics=block.diagnostics,
-            notes=list(block.notes), entries=[entry_of(hit) for hit in block.entries],
+            notes=list(block.notes),
+            entries=[*(resumed.entries if resumed else ()), *(entry_of(hit) for hit in block.entries)],
             left_out=[entry_of(hit) for hit in block.left_out],
-            constitutional=[memory_of(record) for record in block.constitutional],
+            constitutional=[
+                *(resumed.constitutional if resumed else ()), *(memory_of(record) for record in block.constitutional),
+            ],
+            about=[*(resumed.about if resumed else ()), *(memory_of(record) for record in block.about)],
         )  # fmt: skip
         keep(kept, self.environ)
+
+
+def repeated_block(kept: KeptStart) -> SessionBlock:
+    return SessionBlock(
+        text=kept.text, diagnostics=kept.diagnostics, notes=tuple(kept.notes), query=kept.query, mode="semantic",
+        repeated=True,
+    )  # fmt: skip
 
 
 def session_block(
@@ -334,39 +400,43 @@ def in_time(work: Callable[[], Result], seconds: float) -> Result | None:
 
 
 def build_block(
-    memory: Memory, place: Place, configuration: SessionConfiguration, query: str | None, asked: AskedVectors
+    memory: Memory,
+    place: Place,
+    configuration: SessionConfiguration,
+    query: str | None,
+    asked: AskedVectors,
+    known: frozenset[str] = frozenset(),
+    session: str | None = None,
 ) -> SessionBlock:
-    """What a session would get now. It counts as no use."""
+    """What a session would get now that has these memories already. It counts as no use."""
+    from perdure.session.about import about
     from perdure.session.block import ENVELOPE, diagnostics, enclosed, fill_block, problem_line
+    from perdure.session.choice import choose_learnings
 
     constitution = [
         record for name in reversed(place.read_namespaces) for record in memory.namespace(name).constitution().records
     ]
-    always = {record.id for record in constitution}
-    ask = partial(
-        memory.learnings, limit=configuration.limit + len(always), namespaces=place.read_namespaces,
-        recipe=configuration.recipe, asked=asked, told_in=place.told_in,
-    )  # fmt: skip
-    found = ask(query)
-    if query is not None and not found.recall and found.total:
-        # No word of the query is known here, and nobody can compare meanings: what matters most will do.
-        found = ask(None)
-    hits = [hit for hit in found.recall if hit.record.id not in always][: configuration.limit]
-    compared = found.recall.compared
+    always = known.union(record.id for record in constitution)
+    constitution = [record for record in constitution if record.id not in known]
+    found = choose_learnings(memory, place, configuration, query, asked, always)
+    hits, compared = found.hits, found.compared
+    told = (*always, *(hit.record.id for hit in hits))
+    part = about(memory, place, session, told, with_last_session=not known)
     problems = [problem_line(problem) for problem in configuration.told]
     line = diagnostics(len(hits), found.total, compared.by_meaning, compared.by_words, query, found.model)
-    room = MOST_CHARACTERS - ENVELOPE - sum(len(each) + 1 for each in (line, *problems)) - _DIGITS
+    room = MOST_CHARACTERS - ENVELOPE - sum(len(each) + 1 for each in (part.text, line, *problems)) - _DIGITS
     filled = fill_block(constitution, hits, room, place.namespace)
-    if not filled.text:
-        return SessionBlock(query=query, notes=found.recall.notes)
+    if not filled.text and not part.text:
+        return SessionBlock(query=query, notes=found.notes)
     line = diagnostics(len(filled.entries), found.total, compared.by_meaning, compared.by_words, query, found.model)
     return SessionBlock(
-        text=enclosed([filled.text, line, *problems]),
+        text=enclosed([*filter(None, (part.text, filled.text)), line, *problems]),
         entries=filled.entries,
         constitutional=tuple(constitution),
+        about=part.records,
         left_out=filled.left_out,
         diagnostics=line,
-        notes=found.recall.notes,
+        notes=found.notes,
         query=query,
         mode="semantic",
     )

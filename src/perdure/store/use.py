@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from perdure.clock import to_micros
 from perdure.errors import PerdureError
-from perdure.store.port import Review, Use
+from perdure.store.port import Review, Use, UseCount
 from perdure.store.rows import ALL_WRITTEN, Row, Unwritten, newest_time
 
 if TYPE_CHECKING:
@@ -261,3 +261,26 @@ def _add_reviews(noted: dict[tuple[str, int], Review], reviews: Iterable[Review]
         before = noted.get(place, review)
         first, last = min(before.first_at, review.first_at), max(before.at, review.at)
         noted[place] = review._replace(rank=min(before.rank, review.rank), first_at=first, at=last)
+
+
+def with_unwritten(
+    counts: Sequence[UseCount], unwritten: Mapping[int, Unwritten], numbers: Sequence[int] | None
+) -> Sequence[UseCount]:
+    """What a store has written of these memories, or of all, with what it has not. `unwritten` is looked at after the
+    store was read: see `Unwritten`.
+    """
+    wanted = list(unwritten) if numbers is None else unwritten.keys() & numbers
+    if not wanted:
+        return counts
+    by_number = {count[0]: count for count in counts}
+    for number in wanted:
+        if use := unwritten.get(number):
+            recalls, last_used, _, accessed_at, least, _ = use
+            if last_used is None or (accessed_at is not None and accessed_at > last_used):
+                last_used = accessed_at or 0
+            # Compared by hand: this runs for each memory that was used a moment ago, in every recall that weighs use.
+            if in_store := by_number.get(number):
+                least = in_store[1] if in_store[1] > least else least  # noqa: FURB136
+                last_used = in_store[2] if in_store[2] > last_used else last_used  # noqa: FURB136
+            by_number[number] = (number, least + recalls, last_used)
+    return list(by_number.values())

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from zlib import crc32
 
 from perdure.ids import EPISODE, LEARNED, MESSAGE, PROPOSAL
-from perdure.model import Record
+from perdure.model import LEARNING_CATEGORIES, Record
 from perdure.text.patterns import pattern
 from perdure.text.tokens import estimate
 from perdure.text.words import searchable, terms
@@ -22,6 +22,8 @@ from perdure.values import value_class
 # which at a million different words concerns one in four thousand of them.
 TERM_BYTES: Final = 5
 _TERM: Final = struct.Struct("<IB")
+# In the metadata of a learning: the lines of its entry in a knowledge bank that are no fields of a memory.
+BANK_LINES: Final = "bank_lines"
 _COUNTED_KEYS: Final = (MESSAGE, EPISODE, PROPOSAL)
 _NAME: Final = pattern(r"[^\W\d_]+-?[0-9]{3,}(?![^\W_])|[^\W\d_]{2,}")
 
@@ -59,11 +61,17 @@ def fields_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
         record.title or "",
         speaker_and_date(record) + record.text,
         " ".join((*(names_in_key(record.key) if record.key else ()), *record.keywords, *record.trigger_phrases)),
-        record.reasoning or "",
+        "\n".join((record.reasoning or "", *(bank_lines(record) if BANK_LINES in record.metadata else ()))),
         " ".join((record.category or "", *record.tags)),
         record.anchor_id or "",
         record.spec_folder or "",
     )
+
+
+def bank_lines(record: Record) -> tuple[str, ...]:
+    """What the bank says of a learning beside its description, such as `Instead: ask for the encoding`."""
+    lines = record.metadata.get(BANK_LINES) if record.category in LEARNING_CATEGORIES else None
+    return tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list | tuple) else ()
 
 
 def names_in_key(key: str) -> list[str]:
@@ -87,7 +95,9 @@ def speaker_and_date(record: Record) -> str:
 
 
 class Passage(NamedTuple):
-    """What a model embeds of a memory, one part behind the other: `head` is its date, speaker, title and category."""
+    """What a model embeds of a memory, one part behind the other: `head` is its date, speaker, title and category;
+    behind the keywords stand the lines that a bank has of a learning.
+    """
 
     head: str
     text: str
@@ -97,7 +107,8 @@ class Passage(NamedTuple):
 def passage(record: Record) -> Passage:
     title = f"{record.title}. " if record.title else ""
     category = f"{record.category}: " if record.category else ""
-    keywords = f" {' '.join(record.keywords)}" if record.keywords else ""
+    words = (*record.keywords, *(bank_lines(record) if BANK_LINES in record.metadata else ()))
+    keywords = f" {' '.join(words)}" if words else ""
     return Passage(f"{speaker_and_date(record)}{title}{category}", record.text, keywords)
 
 

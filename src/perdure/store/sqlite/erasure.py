@@ -13,7 +13,7 @@ from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
 
-_UNVERSIONED: Final = "unversioned:"
+UNVERSIONED: Final = "unversioned:"
 
 
 class Erased(NamedTuple):
@@ -58,7 +58,7 @@ def drop_payloads(connection: Database, namespace: int, number: int, seqs: Colle
         if body is not None:
             connection.execute(SQL["delete_payload"], (slot_of(namespace, seq),))
             if seqs is None:
-                connection.execute(SQL["raise_mark"], (f"{_UNVERSIONED}{namespace}", seq))
+                connection.execute(SQL["raise_mark"], (f"{UNVERSIONED}{namespace}", seq))
     _delete_passages(connection, namespace, [line[-1] for line in lines], set())
 
 
@@ -69,7 +69,7 @@ def dropped_one_by_one(connection: Database, namespace: int, number: int) -> set
 
 def dropped_until(connection: Database, namespace: int) -> int:
     """The last position whose payload was dropped because no versions were kept; 0 when there is none."""
-    mark = connection.execute(SQL["get_meta"], (f"{_UNVERSIONED}{namespace}",)).get
+    mark = connection.execute(SQL["get_meta"], (f"{UNVERSIONED}{namespace}",)).get
     return mark if isinstance(mark, int) else 0
 
 

@@ -12,6 +12,7 @@ from perdure.store.rows import NUMBER_MASK, Row, Unwritten, Value, range_of, slo
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.reader import generation_id
 from perdure.store.sqlite.sql import SQL
+from perdure.store.use import with_unwritten
 from perdure.text.introductions import find_introduction
 from perdure.text.names_and_times import holds_name
 from perdure.text.question_share import question_share
@@ -79,22 +80,7 @@ def use_counts(
         slots = json.dumps([first | number for number in numbers])
         rows = connection.execute(f"{SQL['use_counts']} {SQL['use_of_slots']}", {"slots": slots})
     counts = cast("list[UseCount]", rows.fetchall())
-    # Looked at after the file was read: see `Unwritten`.
-    wanted = list(unwritten) if numbers is None else unwritten.keys() & numbers
-    if not wanted:
-        return counts
-    by_number = {count[0]: count for count in counts}
-    for number in wanted:
-        if use := unwritten.get(number):
-            recalls, last_used, _, accessed_at, least, _ = use
-            if last_used is None or (accessed_at is not None and accessed_at > last_used):
-                last_used = accessed_at or 0
-            # Compared by hand: this runs for each memory that was used a moment ago, in every recall that weighs use.
-            if in_file := by_number.get(number):
-                least = in_file[1] if in_file[1] > least else least  # noqa: FURB136
-                last_used = in_file[2] if in_file[2] > last_used else last_used  # noqa: FURB136
-            by_number[number] = (number, least + recalls, last_used)
-    return list(by_number.values())
+    return with_unwritten(counts, unwritten, numbers)
 
 
 _new_row: Final[Callable[[type[IndexRow], tuple[Any, ...]], IndexRow]] = cast("Any", tuple).__new__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from perdure.providers.call import ProviderCall
     from perdure.store.sqlite.writer import SqliteWriter
     from perdure.store.stats import GenerationStats, StoreStats
+    from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow
 
 # Of the remarks and the leases among the facts about the store.
 _NOTE: Final = "note:"
@@ -498,6 +499,40 @@ class SqliteStore:
             self._ids.clear()
             self._engine_recorded = False
             self._serving = None
+
+    def log_end(self, namespace: str) -> LogEnd | None:
+        from perdure.store.sqlite import transfer
+
+        with self._pool.reading() as connection:
+            return transfer.log_end(connection, self._id(connection, namespace))
+
+    def logged_lines(self, namespace: str, after: int, limit: int) -> list[LoggedLine]:
+        from perdure.store.sqlite import transfer
+
+        with self._pool.reading() as connection:
+            return transfer.logged_lines(connection, self._id(connection, namespace), after, limit)
+
+    def belongings(self, namespace: str) -> Belongings:
+        from perdure.store.sqlite import transfer
+
+        checkpoints = self.checkpoints(namespace)
+        with self._pool.reading() as connection:
+            return transfer.belongings(connection, self._id(connection, namespace), namespace, checkpoints)
+
+    def vector_rows(self, namespace: str, generation: Generation, after: int, limit: int) -> list[VectorRow]:
+        from perdure.store.sqlite import transfer
+
+        with self._pool.reading() as connection:
+            return transfer.vector_rows(connection, self._id(connection, namespace), generation, after, limit)
+
+    def receiving(self, namespace: str) -> AbstractContextManager[SqliteWriter]:
+        return self.write(namespace)
+
+    def adopt_checkpoint(self, checkpoint: Checkpoint) -> None:
+        from perdure.store.sqlite import transfer
+
+        with self._pool.writing() as connection:
+            transfer.adopt_checkpoint(connection, checkpoint)
 
     def close(self) -> None:
         self._use.close()

@@ -16,7 +16,7 @@ from perdure.clock import Clock, from_micros, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput
 from perdure.ids import MemoryId
-from perdure.model import INDEXED_STATES, Change, Identity, Record, replace_record
+from perdure.model import INDEXED_STATES, NOTHING, Change, Identity, Record, replace_record
 from perdure.store.capacity import Load
 from perdure.store.erasure import ERASE
 from perdure.store.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
@@ -45,6 +45,8 @@ from perdure.store.sqlite.log_head import LogEnd
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
+from perdure.store.sqlite.transfer import TRANSFER_SQL, furnish
+from perdure.store.transfer import Belongings, LoggedLine, VectorRow, require_hash
 from perdure.text.entry import Entry, terms_length
 from perdure.values import field_names, value_class
 
@@ -101,6 +103,10 @@ class SqliteWriter(SqliteReader):
         return row.number
 
     def put(self, record: Record, change: Change, entry: Entry) -> Record:
+        return self._put(record, change, entry, None)
+
+    def _put(self, record: Record, change: Change, entry: Entry, payload: tuple[bytes, str] | None) -> Record:
+        """`payload` is the salt and the body of a line that another store had."""
         row, execute = self._row_to_change(), self._connection.execute
         if record.namespace != self._name or not 0 < record.number <= row.number:
             raise InvalidInput(f"Memory {record.number} of {record.namespace!r} has no number of {self._name!r}.")
@@ -126,7 +132,7 @@ class SqliteWriter(SqliteReader):
         if record.evidence or record.supersedes or record.merged_from or any(old_links):
             put_links(self._connection, slot, encoded_links(old_links), links_of(record))
         self._put_entry(slot, old_entry, entry_columns(entry) if record.state in INDEXED_STATES else None)
-        salt, body = os.urandom(SALT_BYTES), encode_payload(record, change.provenance)
+        salt, body = payload or (os.urandom(SALT_BYTES), encode_payload(record, change.provenance))
         self._append(record.number, record.id, record.version, change, digest_of(salt, body.encode()))
         execute(SQL["put_payload"], (slot_of(self.namespace_id, row.seq), salt, body))
         point("put: revision written")
@@ -152,6 +158,13 @@ class SqliteWriter(SqliteReader):
         self.put_vectors(generation, ((passage_hash, vector),))
 
     def put_vectors(self, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        return self._put_vectors(SQL["put_vector"], generation, vectors)
+
+    def take_vectors(self, generation: Generation, vectors: Sequence[VectorRow]) -> int:
+        pairs = [(row.passage_hash, row.data) for row in vectors]
+        return self._put_vectors(TRANSFER_SQL["take_vector"], generation, pairs)
+
+    def _put_vectors(self, sql: str, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
         for _, vector in vectors:
             check_vector(vector, generation.dimensions)
         if self.namespace_id == NO_NAMESPACE:
@@ -174,7 +187,7 @@ class SqliteWriter(SqliteReader):
                 vector_checksum(passage_hash, vector),
                 vector,
             )
-            self._connection.execute(SQL["put_vector"], columns)
+            self._connection.execute(sql, columns)
             row.vector += self._connection.changes()
         return row.vector - before
 
@@ -226,6 +239,10 @@ class SqliteWriter(SqliteReader):
         self._connection.execute(SIDECAR_SQL["ask_scrub"])
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
+        # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
+        self._erase(number, change, digest_of(os.urandom(SALT_BYTES), b""), traceless=traceless)
+
+    def _erase(self, number: int, change: Change, digest: bytes, *, traceless: bool) -> None:
         row = self._row_to_change()
         erased = erasure.erase(self._connection, self.namespace_id, number, traceless=traceless)
         self._connection.execute(SQL["unpark_rest"], (self.namespace_id,))
@@ -234,10 +251,29 @@ class SqliteWriter(SqliteReader):
             row.words -= terms_length(erased.terms)
             row.tokens -= erased.tokens
         memory = unpack_id(erased.memory)
-        # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
-        self._append(number, memory, erased.version, change, digest_of(os.urandom(SALT_BYTES), b""))
+        self._append(number, memory, erased.version, change, digest)
         self.erased.append(Erasure(memory, to_micros(change.at)))
         point("erase: line written")
+
+    def replay(self, logged: LoggedLine, record: Record | None, entry: Entry | None) -> None:
+        line, row = logged.line, self._row_to_change()
+        row.number = max(row.number, line.number)
+        if line.operation == ERASE:
+            self._erase(line.number, logged.change(NOTHING), line.digest, traceless=True)
+        elif record is None or entry is None or logged.body is None or logged.salt is None:
+            self._append(line.number, MemoryId(line.memory), line.version, logged.change(NOTHING), line.digest)
+        else:
+            if record.key is not None:
+                bindings = (self.namespace_id, record.key, slot_of(self.namespace_id, record.number))
+                self._connection.execute(TRANSFER_SQL["take_key"], bindings)
+            self._put(record, logged.change(NOTHING), entry, (logged.salt, logged.body))
+        require_hash(row.head, logged)
+
+    def furnish(self, belongings: Belongings, *, is_new: bool) -> None:
+        row = self._row_to_change()
+        row.number = max(row.number, belongings.number)
+        row.max_items, row.max_tokens = belongings.max_items, belongings.max_tokens
+        furnish(self._connection, self.namespace_id, belongings, is_new=is_new)
 
     def finish(self) -> None:
         if self._changed:

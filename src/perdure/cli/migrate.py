@@ -1,0 +1,36 @@
+"""`perdure migrate`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from perdure.cli.command import Target, command, option
+from perdure.cli.render import View
+from perdure.cli.terminal import safe
+
+_EXAMPLES: Final = (
+    "perdure migrate --store postgresql://perdure_owner@db/team --role perdure_app",
+    "perdure migrate --store postgresql://perdure_owner@db/team --print",
+)
+
+
+@command("migrate", examples=_EXAMPLES)
+@option("--role", metavar="NAME", help="Give this role of the database the rights that Perdure needs, and no more.")
+@option("--partitions", type=int, default=0, metavar="N", help="Make new tables of N parts, by namespace.")
+@option("--print", "prints", is_flag=True, help="Print the statements for an empty database, and run none.")
+def main(target: Target, *, role: str | None, partitions: int, prints: bool) -> View:
+    """Make the tables of a store in a database, or bring them up to date.
+
+    Nothing else makes or changes tables. Run it with a role that may, before a newer Perdure uses the store: programs
+    of this version and the one before go on meanwhile. It can be run again at any time.
+    """
+    from perdure.services import migrate_store, migration_statements
+
+    settings = target.settings()
+    if prints:
+        statements = migration_statements(settings, partitions=partitions, role=role)
+        return View(json={"statements": statements}, lines=statements)
+    migrated = migrate_store(settings, partitions=partitions, role=role)
+    what = "made" if not migrated.before else "up to date" if migrated.before == migrated.after else "renewed"
+    shown = safe(settings.store.shown)
+    return View(json=migrated, lines=[f"The tables in {shown} are {what}: schema {migrated.after}."])

@@ -1,0 +1,88 @@
+"""Which of the memories that were found a session is told without asking: those that fit well enough. Their relevance
+decides how many these are; a score only orders them.
+
+What was learned in the project that asks helps there more often than what was learned in another one, so less has to
+speak for it. What belongs to no project belongs to all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from operator import attrgetter
+from typing import Final
+
+from perdure.model import LEARNING_CATEGORIES, MIN_RELEVANCE, Hit, Record
+from perdure.recall.ranking import select
+from perdure.recall.recipe import LEARNINGS
+from perdure.recall.relevance import ANSWERS
+from perdure.visibility import places_of
+
+# From this relevance on a learning of the project may be one of the three of its category. Among less, one in five
+# helps: `make bench-told`, each project left out once.
+LEAST_RELEVANCE: Final = 0.27
+# Where nothing of the project itself fits, this much must speak for what was learned elsewhere; unless so many of them
+# fit that its subject is known here. Fewer are chance: among hundreds of learnings one or two are near to anything.
+_ELSEWHERE_ALONE: Final = 0.4
+_SHOW_A_SUBJECT: Final = 5
+# Without a question, so many learnings of the project are told.
+MOST_UNASKED: Final = 5
+# What fits less than so likely as the best is left out, unless it answers by itself.
+_SHARE_OF_BEST: Final = 0.5
+
+
+def is_of(record: Record, project: Collection[str]) -> bool:
+    """Whether a memory belongs to the project of these names, as `trusted_projects.names_of` tells them, or to none.
+    Everything does, where no project asks.
+    """
+    if not project or record.source_project is None or f"/{record.source_project}" in project:
+        return True
+    return not set(places_of(record) or ()).isdisjoint(project)
+
+
+def fitting_learnings(hits: Sequence[Hit], is_own: Callable[[Record], bool], limit: int) -> list[Hit]:
+    """Of learnings that stand best first and are relevant by `LEAST_RELEVANCE`, those that a session is told: what
+    fits, and up to three of each category that nearly do. `is_own`: whether one belongs to the project of the session.
+    """
+    fits = [hit for hit in hits if hit.relevance >= MIN_RELEVANCE]
+    own = [hit for hit in fits if is_own(hit.record)]
+    least = ANSWERS if own else MIN_RELEVANCE if len(fits) >= _SHOW_A_SUBJECT else _ELSEWHERE_ALONE
+    inside = {hit.record.id for hit in [*own, *(hit for hit in fits if hit.relevance >= least)]}
+    told = Counter(hit.record.category for hit in fits if hit.record.id in inside)
+    for hit in hits:
+        category = hit.record.category
+        near = hit.record.source_project is not None and is_own(hit.record)
+        if near and hit.record.id not in inside and told[category] < LEARNINGS.per_category:
+            told[category] += 1
+            inside.add(hit.record.id)
+    return best_of([hit for hit in hits if hit.record.id in inside], limit)
+
+
+def best_of(hits: Sequence[Hit], limit: int) -> list[Hit]:
+    """As many as there is room for, in their order. That one was told before is no reason to choose it again: what
+    recalls add to the score orders what is told, and chooses nothing.
+    """
+    if len(hits) <= limit:
+        return list(hits)
+    recalls = {hit.record.id: hit.explain["recalls"].contribution for hit in hits if "recalls" in hit.explain}
+    by_merit = sorted(hits, key=lambda hit: hit.score - recalls.get(hit.record.id, 0.0), reverse=True)
+    chosen = {hit.record.id for hit in select(LEARNINGS, by_merit, limit, attrgetter("record.category"))}
+    return [hit for hit in hits if hit.record.id in chosen]
+
+
+def fitting_memories(hits: Sequence[Hit], project: Collection[str]) -> list[Hit]:
+    """Of hits that stand best first, those that a prompt brings to mind."""
+    best = max((_odds(hit.relevance) for hit in hits), default=0.0)
+    return [
+        hit
+        for hit in hits
+        if hit.relevance >= ANSWERS
+        or (
+            _odds(hit.relevance) >= best * _SHARE_OF_BEST
+            and (is_of(hit.record, project) or hit.record.category not in LEARNING_CATEGORIES)
+        )
+    ]
+
+
+def _odds(share: float) -> float:
+    return share / max(1.0 - share, 1e-6)

@@ -1,0 +1,114 @@
+"""One connection in pipeline mode: statements are sent at once, and waited for only where an answer is needed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, LiteralString, TypeAlias, cast
+
+import psycopg
+from psycopg import Cursor
+from psycopg.adapt import Loader
+from psycopg.pq import Format
+from psycopg.types.numeric import Int8BinaryDumper
+from psycopg.types.string import StrBinaryDumper
+
+from perdure.errors import StoreUnreadable
+from perdure.store.postgres.address import Address
+
+Row: TypeAlias = tuple[Any, ...]
+Bindings: TypeAlias = "Mapping[str, Any] | Sequence[Any] | None"
+
+_OLDEST_SERVER: Final = 150_000
+_DURABLE: Final = ("on", "remote_write", "remote_apply")
+
+
+class _BytesOfUuid(Loader):
+    """Sixteen bytes: much quicker than an object of its own, and what a row is made of."""
+
+    format = Format.BINARY
+
+    def load(self, data: Any) -> bytes:
+        return bytes(data)
+
+
+class _BinaryCursor(Cursor[Row]):
+    """Answers come as they are stored, which spares both sides the text."""
+
+    def __init__(self, connection: psycopg.Connection[Any], **options: Any) -> None:
+        super().__init__(connection, **options)
+        self.format = Format.BINARY
+
+
+class Session:
+    """A connection with its pipeline. It keeps no state between transactions, so a pooler may stand in between."""
+
+    def __init__(self, connection: psycopg.Connection[Row], *, durable: bool) -> None:
+        self._connection = connection
+        self._manager = connection.pipeline()
+        self._pipeline = self._manager.__enter__()
+        self.opened_at = time.monotonic()
+        self.is_durable = durable
+        self.has_served = False
+
+    def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> Cursor[Row]:
+        return self._connection.execute(cast("LiteralString", sql), bindings, prepare=prepare)
+
+    def ask(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> list[Row]:
+        """Everything that was sent before is answered with it."""
+        return self.send(sql, bindings, prepare=prepare).fetchall()
+
+    def sync(self) -> None:
+        """Wait until everything that was sent is done."""
+        self._pipeline.sync()
+
+    @property
+    def is_usable(self) -> bool:
+        return not self._connection.closed
+
+    def close(self) -> None:
+        """Without a word to the server: whatever it was doing is rolled back."""
+        self._connection.close()
+        # What it still waits for does not come any more, and that is no error here.
+        with suppress(psycopg.Error):
+            self._manager.__exit__(None, None, None)
+
+
+def connect(address: Address) -> Session:
+    from perdure import __version__
+
+    connection = psycopg.connect(
+        address.conninfo,
+        autocommit=True,
+        prepare_threshold=5 if address.prepares else None,
+        client_encoding="UTF8",
+        application_name=f"perdure/{__version__}",
+    )
+    try:
+        _require_fit(connection)
+        rows = connection.execute("SHOW synchronous_commit").fetchall()
+        adapters = connection.adapters
+        adapters.register_loader("uuid", _BytesOfUuid)
+        # One type for all numbers, and one for all texts: otherwise a statement would be prepared for each.
+        adapters.register_dumper(int, Int8BinaryDumper)
+        adapters.register_dumper(str, StrBinaryDumper)
+        connection.cursor_factory = cast("Any", _BinaryCursor)
+        return Session(connection, durable=rows[0][0] in _DURABLE)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _require_fit(connection: psycopg.Connection[Row]) -> None:
+    """StoreUnreadable when the database cannot keep a store."""
+    if connection.info.server_version < _OLDEST_SERVER:
+        raise StoreUnreadable(
+            f"PostgreSQL {connection.info.server_version // 10_000} is too old for Perdure.",
+            remedy="Use PostgreSQL 15 or newer.",
+        )
+    if connection.info.parameter_status("server_encoding") != "UTF8":
+        raise StoreUnreadable(
+            "The database does not keep its texts in UTF-8.",
+            remedy="Make one with: CREATE DATABASE … ENCODING 'UTF8'.",
+        )

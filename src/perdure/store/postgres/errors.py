@@ -1,0 +1,82 @@
+"""What the driver raises, as the errors of Perdure. No sentence quotes an address or a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import psycopg
+
+from perdure.errors import (
+    Conflict,
+    InvalidInput,
+    PerdureError,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreMissing,
+    StoreReadOnly,
+    StoreRolledBack,
+    StoreUnreachable,
+)
+
+MIGRATE: Final = "Run `perdure migrate` with a role that may make tables."
+_REACH: Final = "Check that the database runs, can be reached, and knows the role, then try again."
+_GRANT: Final = "Give the role its rights: `perdure migrate --role NAME` does, and --print shows the statements."
+
+
+def no_store() -> StoreMissing:
+    return StoreMissing("This database has no tables of Perdure.", remedy=MIGRATE)
+
+
+def unreachable() -> StoreUnreachable:
+    return StoreUnreachable("The database did not answer, or ended the connection.", remedy=_REACH)
+
+
+_BY_STATE: Final[dict[str, Callable[[], PerdureError]]] = {
+    "22021": lambda: InvalidInput("A text with a NUL character cannot be stored."),
+    "23505": lambda: Conflict("That contradicts what is stored: a key or an id is taken."),
+    "25006": lambda: StoreReadOnly("The database takes no changes.", remedy="Connect to the server that writes."),
+    "40001": StoreRolledBack,
+    "40P01": StoreRolledBack,
+    "42501": lambda: StoreReadOnly("The role of the database may not do that.", remedy=_GRANT),
+    "53100": lambda: StoreFull("The disk of the database is full, so nothing was written."),
+    "53200": lambda: StoreBusy("The database has no memory left for that."),
+    "53300": lambda: StoreBusy(
+        "The database takes no more connections.", remedy="Lower store_connections, or use a pooler."
+    ),
+    "54000": lambda: InvalidInput("A value is too large to be stored."),
+    "55P03": StoreBusy,
+    "57014": lambda: StoreBusy("The database took too long."),
+    "3F000": no_store,
+    "42P01": no_store,
+    "XX001": lambda: StoreDamaged("The database found a damaged page."),
+    "XX002": lambda: StoreDamaged("The database found a damaged index."),
+}
+_BY_CLASS: Final[dict[str, Callable[[], PerdureError]]] = {
+    "08": unreachable,
+    "57": unreachable,
+    "28": lambda: StoreUnreachable("The database does not let this role in.", remedy=_REACH),
+    "3D": lambda: StoreUnreachable("There is no such database.", remedy=_REACH),
+}
+
+
+def translated(error: Exception) -> PerdureError:
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidInput("Half of a surrogate pair is no text that can be stored.")
+    if isinstance(error, OverflowError):
+        return InvalidInput("A value is too large to be stored.")
+    state = error.sqlstate if isinstance(error, psycopg.Error) else None
+    if state is not None:
+        make = _BY_STATE.get(state) or _BY_CLASS.get(state[:2])
+        return make() if make else StoreError(f"The database refused a statement (SQLSTATE {state}).")
+    if isinstance(error, psycopg.DataError):
+        return InvalidInput("A text with a NUL character, or a value that is too large, cannot be stored.")
+    if isinstance(error, psycopg.OperationalError):
+        return unreachable()
+    return StoreError(f"The driver of the database failed: {type(error).__name__}.")
+
+
+# What a statement can raise.
+OF_THE_DRIVER: Final = (psycopg.Error, UnicodeEncodeError, OverflowError)

@@ -1,0 +1,267 @@
+"""The connections of one open store, and the transactions that they serve.
+
+No connection is opened before it is needed, none is shared, and no thread keeps them: a command and a fork want none.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final, Literal, TypeAlias
+from uuid import UUID
+from weakref import WeakSet
+
+import psycopg
+
+from perdure.errors import OutcomeUnknown, PerdureError, StoreBusy, StoreClosed
+from perdure.store.postgres.address import Address
+from perdure.store.postgres.connection import Bindings, Row, Session, connect
+from perdure.store.postgres.errors import OF_THE_DRIVER, translated
+
+# A connection that is older is closed when it comes back: after a failover, and behind a balancer, others take turns.
+MAX_AGE_SECONDS: Final = 1800.0
+EVERYWHERE: Final = "everywhere"
+# The namespace whose rows a transaction may see, or all of them.
+Scope: TypeAlias = "UUID | Literal['everywhere']"
+Question: TypeAlias = tuple[str, Bindings]
+
+_BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_BEGIN_WRITE: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
+_DURABLE: Final = "SET LOCAL synchronous_commit = on"
+
+# Inherited through a fork, and never closed by this process: the parent uses them.
+_inherited: Final[list[Session]] = []
+
+
+class Transaction:
+    """Begins with its first statement, so that one that asks nothing costs nothing."""
+
+    def __init__(self, pool: Pool, opening: Sequence[str], *, writes: bool) -> None:
+        self._pool = pool
+        self.schema = pool.address.schema
+        self._opening = opening
+        self._writes = writes
+        self._session: Session | None = None
+        self._ended = False
+        self._asked = False
+
+    def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> None:
+        """The answer is not waited for; an error shows with a later statement or the commit."""
+        session = self._begun()
+        try:
+            session.send(sql, bindings, prepare=prepare)
+        except OF_THE_DRIVER as error:
+            raise self._failed(error) from error
+
+    def ask(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> list[Row]:
+        (rows,) = self.ask_all([(sql, bindings)], prepare=prepare)
+        return rows
+
+    def ask_all(self, questions: Sequence[Question], *, prepare: bool | None = None) -> list[list[Row]]:
+        """Several questions in one trip to the server."""
+        try:
+            return self._answers(questions, prepare=prepare)
+        except OF_THE_DRIVER as error:
+            raise self._failed(error) from error
+
+    def _answers(self, questions: Sequence[Question], *, prepare: bool | None) -> list[list[Row]]:
+        session = self._begun()
+        first = not self._asked
+        try:
+            cursors = [session.send(sql, bindings, prepare=prepare) for sql, bindings in questions]
+            answers = [cursor.fetchall() for cursor in cursors]
+        except psycopg.OperationalError as error:
+            # A connection that was idle may have been cut meanwhile. Nothing was changed yet, so another one is tried.
+            if not first or not session.has_served or error.sqlstate not in (None, "57P01", "57P02", "57P03"):
+                raise
+            self._pool.give_back(session, usable=False)
+            self._pool.close_idle()
+            self._session = None
+            session = self._begun()
+            cursors = [session.send(sql, bindings, prepare=prepare) for sql, bindings in questions]
+            answers = [cursor.fetchall() for cursor in cursors]
+        self._asked = session.has_served = True
+        return answers
+
+    def _begun(self) -> Session:
+        if self._ended:
+            raise RuntimeError("the transaction has ended")
+        if self._session is None:
+            self._session = session = self._pool.take()
+            for statement in self._opening:
+                session.send(statement, prepare=False)
+            if self._writes and not session.is_durable:
+                session.send(_DURABLE, prepare=False)
+        return self._session
+
+    def _failed(self, error: Exception) -> PerdureError:
+        """Statements that the server never saw would be taken for prepared: so the connection ends with the error."""
+        self._end(usable=False)
+        return translated(error)
+
+    def commit(self) -> None:
+        session = self._session
+        if session is None:
+            self._ended = True
+            return
+        try:
+            session.send("COMMIT", prepare=False)
+        except OF_THE_DRIVER as error:
+            raise self._failed(error) from error
+        try:
+            session.sync()
+        except psycopg.OperationalError as error:
+            failed = self._failed(error)
+            lost = self._writes and (error.sqlstate is None or error.sqlstate.startswith("57P"))
+            raise (OutcomeUnknown() if lost else failed) from error
+        except OF_THE_DRIVER as error:
+            raise self._failed(error) from error
+        session.has_served = True
+        self._end(usable=True)
+
+    def roll_back(self) -> None:
+        """Whatever happens, nothing of it is kept: a connection that cannot say so is closed."""
+        session = self._session
+        usable = False
+        if session is not None and session.is_usable:
+            with suppress(*OF_THE_DRIVER):
+                session.send("ROLLBACK", prepare=False)
+                session.sync()
+                usable = True
+        self._end(usable=usable)
+
+    def _end(self, *, usable: bool) -> None:
+        session, self._session, self._ended = self._session, None, True
+        if session is not None:
+            self._pool.give_back(session, usable=usable)
+
+
+class Pool:
+    """The last connection that came back is the first to go out, so that few of them stay warm. Who has to wait is
+    served in order.
+    """
+
+    def __init__(self, address: Address, *, most: int, busy_seconds: float) -> None:
+        self.address = address
+        self._most = most
+        self.busy_seconds = busy_seconds
+        self._idle: list[Session] = []
+        self._count = 0
+        self._waiting: deque[threading.Event] = deque()
+        self._gate = threading.Lock()
+        self._closed = False
+        _alive.add(self)
+
+    @contextmanager
+    def reading(self, scope: Scope) -> Generator[Transaction]:
+        """Everything in it is seen at one moment."""
+        yield from self._transaction((_BEGIN_READ, _scope(scope)), writes=False)
+
+    @contextmanager
+    def writing(self, scope: Scope, patience: float | None = None) -> Generator[Transaction]:
+        """Commits at the end. `patience`: seconds to wait for a lock that somebody else has."""
+        seconds = self.busy_seconds if patience is None else patience
+        # Zero is no limit to PostgreSQL.
+        limit = f"SET LOCAL lock_timeout = {max(1, round(min(seconds, 86_400.0) * 1000))}"
+        yield from self._transaction((_BEGIN_WRITE, _scope(scope), limit), writes=True)
+
+    def _transaction(self, opening: Sequence[str], *, writes: bool) -> Generator[Transaction]:
+        self._require_open()
+        transaction = Transaction(self, opening, writes=writes)
+        try:
+            yield transaction
+        except UnicodeEncodeError as error:
+            transaction.roll_back()
+            raise translated(error) from error
+        except BaseException:
+            transaction.roll_back()
+            raise
+        transaction.commit()
+
+    def ask(self, scope: Scope, *questions: Question) -> list[list[Row]]:
+        """Questions that are a transaction of their own, in one trip."""
+        with self.reading(scope) as transaction:
+            return transaction.ask_all(questions)
+
+    def take(self) -> Session:
+        """A connection of one's own, until it is given back."""
+        deadline = time.monotonic() + self.busy_seconds
+        while True:
+            with self._gate:
+                self._require_open()
+                if self._idle:
+                    return self._idle.pop()
+                if self._count < self._most:
+                    self._count += 1
+                    break
+                turn = threading.Event()
+                self._waiting.append(turn)
+            if not turn.wait(max(0.0, deadline - time.monotonic())):
+                with self._gate, suppress(ValueError):
+                    self._waiting.remove(turn)
+                raise StoreBusy("Every connection to the database is in use.", remedy="Raise store_connections.")
+        try:
+            return connect(self.address)
+        except BaseException as error:
+            with self._gate:
+                self._count -= 1
+                self._wake()
+            if isinstance(error, OF_THE_DRIVER):
+                raise translated(error) from None
+            raise
+
+    def give_back(self, session: Session, *, usable: bool) -> None:
+        kept = usable and session.is_usable and time.monotonic() - session.opened_at < MAX_AGE_SECONDS
+        with self._gate:
+            if kept and not self._closed:
+                self._idle.append(session)
+            else:
+                self._count -= 1
+                kept = False
+            self._wake()
+        if not kept:
+            session.close()
+
+    def _wake(self) -> None:
+        if self._waiting:
+            self._waiting.popleft().set()
+
+    def close_idle(self) -> None:
+        """After a connection was found cut, the others were cut as well."""
+        with self._gate:
+            idle, self._idle = self._idle, []
+            self._count -= len(idle)
+        for session in idle:
+            session.close()
+
+    def close(self) -> None:
+        with self._gate:
+            self._closed = True
+        self.close_idle()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise StoreClosed
+
+    def after_fork_in_child(self) -> None:
+        _inherited.extend(self._idle)
+        self._idle = []
+        self._count = 0
+        self._waiting = deque()
+        self._gate = threading.Lock()
+
+
+def _scope(scope: Scope) -> str:
+    if scope == EVERYWHERE:
+        return "SET LOCAL perdure.everywhere = 'on'"
+    return f"SET LOCAL perdure.namespace = '{scope}'"
+
+
+_alive: Final[WeakSet[Pool]] = WeakSet()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: [pool.after_fork_in_child() for pool in list(_alive)])

@@ -1,0 +1,85 @@
+-- What `perdure migrate` runs beside the numbered migrations, by name, each with its reason.
+
+-- name: policy
+-- A query that forgets its namespace finds nothing, whoever asks: FORCE holds for the owner of the table too. After a
+-- transaction the setting is '', not NULL. There is no sub-select, because Citus allows none here.
+CREATE POLICY one_namespace ON perdure.{table} USING (
+    namespace = nullif(current_setting('perdure.namespace', true), '')::uuid
+    OR current_setting('perdure.everywhere', true) = 'on'
+);
+
+-- name: enable_policy
+-- Without this a policy is not asked.
+ALTER TABLE perdure.{table} ENABLE ROW LEVEL SECURITY;
+
+-- name: force_policy
+-- Nor by the owner.
+ALTER TABLE perdure.{table} FORCE ROW LEVEL SECURITY;
+
+-- name: has_policy
+-- PostgreSQL cannot make a policy only where there is none.
+SELECT EXISTS (
+    SELECT 1 FROM pg_policies WHERE schemaname = %(schema)s AND tablename = %(table)s AND policyname = 'one_namespace'
+);
+
+-- name: partition
+-- One of several equal parts of a table, by the hash of the namespace.
+CREATE TABLE IF NOT EXISTS perdure.{table}_p{part}
+PARTITION OF perdure.{table} FOR VALUES WITH (MODULUS {parts}, REMAINDER {part});
+
+-- name: row_of_namespace
+-- Every write changes this row: room on its page keeps the change off the indexes.
+ALTER TABLE perdure.{namespace} SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
+
+-- name: rows_of_use
+-- The same of the counts of use.
+ALTER TABLE perdure.{use} SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01);
+
+-- name: vectors_in_the_row
+-- Vectors do not compress; up to 2,000 dimensions they stay in the row.
+ALTER TABLE perdure.{vector} SET (toast_tuple_target = 8160);
+
+-- name: vectors_uncompressed
+-- Those that leave the row are stored as they are.
+ALTER TABLE perdure.{vector} ALTER COLUMN data SET STORAGE EXTERNAL;
+
+-- name: schema_of
+-- The two numbers that say who may use the tables.
+SELECT name, value FROM perdure.meta WHERE name IN ('schema', 'oldest_program');
+
+-- name: has_meta
+-- Whether there is a store in this schema at all.
+SELECT to_regclass(%(table)s) IS NOT NULL;
+
+-- name: first_meta
+-- Somebody else may have been quicker.
+INSERT INTO perdure.meta (name, value) VALUES (%(name)s, 0) ON CONFLICT DO NOTHING;
+
+-- name: lock_meta
+-- One migration at a time: the lock goes with the connection that holds it, however it ends.
+SELECT value FROM perdure.meta WHERE name = 'schema' FOR UPDATE NOWAIT;
+
+-- name: set_meta
+-- After a migration is complete.
+INSERT INTO perdure.meta (name, value) VALUES (%(name)s, %(value)s)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: insert_meta
+-- The same, for somebody else to run.
+INSERT INTO perdure.meta (name, value) VALUES ('{name}', {value});
+
+-- name: grant_schema
+-- The role of the application uses what is there, and makes nothing.
+GRANT USAGE ON SCHEMA perdure TO {role};
+
+-- name: grant_table
+-- Rows of every other table can be changed.
+GRANT SELECT, INSERT, UPDATE, DELETE ON perdure.{table} TO {role};
+
+-- name: grant_log
+-- The log can only grow.
+GRANT SELECT, INSERT ON perdure.{table} TO {role};
+
+-- name: grant_meta
+-- Only a migration changes these.
+GRANT SELECT ON perdure.{table} TO {role};

@@ -1,0 +1,477 @@
+"""One write transaction on one namespace: the record, its revision and its index change together or not at all.
+
+What is written is sent without waiting for an answer. The row of the namespace is locked when the writer opens, so that
+everything it asks is true until it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from perdure.buggify import point
+from perdure.clock import Clock, from_micros, to_micros
+from perdure.embed.port import Generation
+from perdure.errors import Conflict, InvalidInput, NotFound
+from perdure.ids import MemoryId
+from perdure.model import INDEXED_STATES, NOTHING, Change, Identity, Record, Revision, replace_record
+from perdure.store.erasure import ERASE, passages_of
+from perdure.store.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
+from perdure.store.links import Target, encoded_links, links_of
+from perdure.store.port import LogFilter, Review
+from perdure.store.postgres.checkpoints import columns
+from perdure.store.postgres.connection import Row
+from perdure.store.postgres.models import parked_columns
+from perdure.store.postgres.pool import Question, Transaction
+from perdure.store.postgres.reader import NamespaceRow, PostgresReader, generation_key, require_name, scope_of
+from perdure.store.postgres.sql import transfer_queries
+from perdure.store.rows import (
+    ALL_WRITTEN,
+    NUMBER_MASK,
+    Unwritten,
+    check_vector,
+    encode_payload,
+    encode_row,
+    pack_id,
+    unpack_id,
+    vector_checksum,
+)
+from perdure.store.transfer import Belongings, LoggedLine, VectorRow, require_hash
+from perdure.text.entry import Entry, terms_length
+from perdure.values import value_class
+
+SECRET_BYTES: Final = 32
+# Of `select_memory_to_write`, from its end: tags, the fields that name other memories, and the words.
+_TAGS: Final = -14
+_EVIDENCE: Final = -10
+_SUPERSEDES: Final = -8
+_MERGED_FROM: Final = -7
+
+
+class _Before(NamedTuple):
+    """What the tags, links and words of a memory were. `terms` is None while it is not indexed."""
+
+    tags: tuple[str, ...]
+    links: set[Target]
+    terms: bytes | None
+    tokens: int
+
+
+@value_class(frozen=False)
+class _Counters:
+    """The row of the namespace as it will be written at the end."""
+
+    parked: int
+    unversioned: int
+    seq: int
+    number: int
+    head: bytes
+    documents: int
+    words: int
+    vector: int
+    tokens: int
+    max_items: int | None
+    max_tokens: int | None
+
+
+class PostgresWriter(PostgresReader):
+    """A reader that sees its own changes. `finish` writes the namespace's own row, which every change has touched."""
+
+    _select = "select_memory_to_write"
+
+    def __init__(
+        self,
+        transaction: Transaction,
+        sql: Mapping[str, str],
+        name: str,
+        clock: Clock,
+        make_generation: Callable[[Generation], None],
+        unwritten: Mapping[int, Unwritten] = ALL_WRITTEN,
+    ) -> None:
+        super().__init__(transaction, sql, name, unwritten)
+        self._make_generation = make_generation
+        self._is_new = False
+        self._changed = False
+        self.has_sent = False
+        self._handed_out: set[int] = set()
+        self._known: dict[int, _Before] = {}
+        self._requests: set[str] = set()
+        self._new_generations: dict[int, Generation] = {}
+        self.erased: list[MemoryId] = []
+        rows = self._ask("open_namespace")
+        if not rows:
+            # Without a row there is nothing to lock, and two who write the same text for the first time would both.
+            transaction.send(
+                sql["create_namespace"],
+                {
+                    **self._bindings, "name": name, "secret": secrets.token_bytes(SECRET_BYTES), "head": genesis(name),
+                    "created_at": to_micros(clock()),
+                },
+            )  # fmt: skip
+            rows = self._ask("open_namespace")
+            self._is_new = rows[0][4] == 0 and rows[0][5] == 0
+        own_name, secret, *counters, serving, generations = rows[0]
+        self._row = _Counters(*counters)
+        self._first_seq = self._row.seq
+        self._secret: bytes = secret
+        self.serving: int | None = serving
+        self._generations: set[int] = set(generations or ())
+        require_name(self._own(own_name), name)
+
+    def _own(self, name: str | None = None) -> NamespaceRow:
+        row = self._row
+        limits = (row.max_items, row.max_tokens)
+        return NamespaceRow(name or self._name, self._secret, row.documents, row.words, row.tokens, *limits, row.number)
+
+    def _send(self, name: str, **bindings: Any) -> None:
+        self.has_sent = True
+        self._transaction.send(self._sql[name], {**self._bindings, **bindings})
+
+    def _rows(self, condition: str, **bindings: Any) -> list[Row]:
+        rows = super()._rows(condition, **bindings)
+        for row in rows:
+            self._known[row[0]] = _before(row[_TAGS], (row[_EVIDENCE], row[_SUPERSEDES], row[_MERGED_FROM]), *row[-2:])
+        return rows
+
+    def log(self, filter: LogFilter, *, limit: int, newest: bool = True) -> list[Revision]:
+        lines = super().log(filter, limit=limit, newest=newest)
+        self._requests.update(line.change.request for line in lines if line.change.request is not None)
+        return lines
+
+    def next_number(self) -> int:
+        row = self._row_to_change()
+        if row.number >= NUMBER_MASK:
+            raise InvalidInput(f"The namespace {self._name!r} has no numbers left.")
+        row.number += 1
+        self._handed_out.add(row.number)
+        return row.number
+
+    def put(self, record: Record, change: Change, entry: Entry) -> Record:
+        return self._put(record, change, entry, None)
+
+    def _put(self, record: Record, change: Change, entry: Entry, payload: tuple[bytes, str] | None) -> Record:
+        """`payload` is the salt and the body of a line that another store had."""
+        row = self._row_to_change()
+        if record.namespace != self._name or not 0 < record.number <= row.number:
+            raise InvalidInput(f"Memory {record.number} of {record.namespace!r} has no number of {self._name!r}.")
+        record = replace_record(record, seq=row.seq + 1)
+        number = record.number
+        before = self._before(number)
+        slot, memory_id, *covered = encode_row(record, number, entry.passage_hash)
+        salt, body = payload or (os.urandom(SALT_BYTES), encode_payload(record, change.provenance))
+        self.has_sent = True
+        self._transaction.send(self._sql["put_memory"], (self.key, slot, UUID(bytes=memory_id), *covered))
+        point("put: memory written")
+        if before.tags and before.tags != record.tags:
+            self._send("delete_tags", number=number)
+        for tag in dict.fromkeys(record.tags) if before.tags != record.tags else ():
+            self._send("put_tag", number=number, tag=tag)
+        links = links_of(record)
+        for kind, target in before.links - links:
+            self._send("delete_link", number=number, kind=kind, target=UUID(bytes=target))
+        for kind, target in links - before.links:
+            self._send("put_link", number=number, kind=kind, target=UUID(bytes=target))
+        indexed = record.state in INDEXED_STATES
+        after = _Before(record.tags, links, entry.terms if indexed else None, entry.tokens)
+        self._put_entry(number, before, after)
+        self._append(number, record.id, record.version, change, digest_of(salt, body.encode()))
+        self._send("put_payload", seq=row.seq, salt=salt, body=body)
+        self._known[number] = after
+        point("put: revision written")
+        return record
+
+    def _before(self, number: int) -> _Before:
+        if number in self._handed_out:
+            self._handed_out.discard(number)
+            return _NOTHING_BEFORE
+        if known := self._known.get(number):
+            return known
+        asked = {**self._bindings, "number": number}
+        found, operations = self._transaction.ask_all(
+            [(self._sql["memory_before"], asked), (self._sql["newest_operation"], asked)]
+        )
+        if found:
+            return _before(found[0][0], found[0][1:4], *found[0][4:])
+        if operations and operations[0][0] == ERASE:
+            raise Conflict(f"Memory {number} was erased, and nothing can bring it back.")
+        return _NOTHING_BEFORE
+
+    def _put_entry(self, number: int, before: _Before, after: _Before) -> None:
+        """Bring the memory's row of the keyword index up to date, and the counts of the namespace with it."""
+        if after.terms is None and before.terms is not None:
+            self._send("delete_entry", number=number)
+        elif after.terms is not None and (after.terms, after.tokens) != (before.terms, before.tokens):
+            self._send("put_entry", number=number, terms=after.terms, tokens=after.tokens)
+        for side, sign in ((before, -1), (after, 1)):
+            if side.terms is not None:
+                self._row.documents += sign
+                self._row.words += sign * terms_length(side.terms)
+                self._row.tokens += sign * side.tokens
+
+    def release_key(self, number: int) -> None:
+        if 0 < number <= NUMBER_MASK:
+            self._send("release_key", number=number)
+
+    def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
+        if generation_key(generation) not in self._generations:
+            self.put_vectors(generation, [(passage_hash, vector)])
+            return
+        check_vector(vector, generation.dimensions)
+        if not self._is_new or self._changed:
+            # Whether it is kept is for the server to know: see `close_namespace`.
+            self._row_to_change().vector += 1
+            self._send("put_vector", **self._vector_columns(generation, passage_hash, vector))
+
+    def put_vectors(self, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        return self._put_vectors(self._sql["put_vector"], generation, vectors)
+
+    def take_vectors(self, generation: Generation, vectors: Sequence[VectorRow]) -> int:
+        sql = transfer_queries(self._transaction.schema)["take_vector"]
+        return self._put_vectors(sql, generation, [(row.passage_hash, row.data) for row in vectors])
+
+    def _put_vectors(self, sql: str, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+        for _, vector in vectors:
+            check_vector(vector, generation.dimensions)
+        if not vectors or (self._is_new and not self._changed):
+            return 0
+        questions: list[Question] = []
+        for passage_hash, vector in vectors:
+            self._row.vector += 1
+            columns = self._vector_columns(generation, passage_hash, vector)
+            questions.append((sql, {**self._bindings, **columns}))
+        kept = sum(map(len, self._transaction.ask_all(questions)))
+        if kept:
+            self._row_to_change()
+            key = generation_key(generation)
+            if key not in self._generations:
+                self._new_generations[key] = generation
+        return kept
+
+    def _vector_columns(self, generation: Generation, passage_hash: bytes, vector: bytes) -> dict[str, Any]:
+        return {
+            "position": self._row.vector, "generation": generation_key(generation), "passage_hash": passage_hash,
+            "checksum": vector_checksum(passage_hash, vector), "data": vector,
+        }  # fmt: skip
+
+    def add_tombstone(self, identity: Identity, reason: str, at: datetime) -> None:
+        own, in_scope, _ = self.tombstone_digests(identity)
+        ((text_is_active, key_is_active),) = self._ask("active_with_text", key=identity.key, **scope_of(identity))
+        ended = [] if text_is_active else [in_scope]
+        if identity.key is not None and not key_is_active:
+            ended.append(own)
+        for digest in ended:
+            self._row_to_change()
+            self._send("add_tombstone", digest=digest, at=to_micros(at), reason=reason)
+
+    def lift_tombstone(self, identity: Identity) -> datetime | None:
+        digests = list(self.tombstone_digests(identity))
+        ((at,),) = self._ask("tombstone_since", digests=digests)
+        if at is None:
+            return None
+        self._send("lift_tombstone", digests=digests)
+        return from_micros(at)
+
+    def touch(self, number: int, at: datetime) -> None:
+        if 0 < number <= NUMBER_MASK:
+            self._send("note_use", number=number, recalls=0, recalled_at=None, accesses=0, accessed_at=to_micros(at))
+
+    def take_review(self, review: Review) -> bool:
+        if not 0 < review.number <= NUMBER_MASK:
+            return False
+        self.has_sent = True
+        return bool(self._ask("take_review", number=review.number, at=to_micros(review.at)))
+
+    def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
+        if any(limit is not None and limit < 1 for limit in (max_items, max_tokens)):
+            raise InvalidInput("A limit is at least 1; None is no limit.")
+        row = self._row_to_change()
+        row.max_items, row.max_tokens = max_items, max_tokens
+
+    def drop_payloads(self, number: int, seqs: Collection[int] | None = None) -> None:
+        """Delete the payloads of all log entries but the newest, or of the named ones. Doctor learns that this is no
+        damage from a mark, or from the newest entry, which names them.
+        """
+        if not 0 < number <= NUMBER_MASK:
+            return
+        self._send("unpark_memory", number=number)
+        lines = self._ask("memory_lines", number=number)[1:]
+        if seqs is not None:
+            lines = [line for line in lines if line[0] in seqs]
+        dropped = [seq for seq, *_, body in lines if body is not None]
+        if dropped:
+            row = self._row_to_change()
+            self._send("delete_payloads", seqs=dropped)
+            if seqs is None:
+                row.unversioned = max(row.unversioned, *dropped)
+        self._delete_passages([line[-1] for line in lines], None)
+
+    def unpark(self, id: int) -> None:
+        if 0 < id <= NUMBER_MASK:
+            self._send("unpark", id=id)
+
+    def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:  # noqa: ARG002  (see `scrub`)
+        # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
+        self._erase(number, change, digest_of(os.urandom(SALT_BYTES), b""))
+
+    def _erase(self, number: int, change: Change, digest: bytes) -> None:
+        asked = {**self._bindings, "number": number}
+        lines: list[Row] = []
+        traces: list[Row] = []
+        if 0 < number <= NUMBER_MASK:
+            lines, traces = self._transaction.ask_all(
+                [(self._sql["memory_lines"], asked), (self._sql["memory_traces"], asked)]
+            )
+        if not lines or (lines[0][3] == ERASE and not traces and not any(line[-1] for line in lines)):
+            raise NotFound(f"There is no memory {number} to erase.")
+        row = self._row_to_change()
+        passage, terms, tokens = traces[0] if traces else (None, None, 0)
+        self._send("delete_payloads", seqs=[line[0] for line in lines])
+        point("erase: payloads deleted")
+        for statement in (
+            "delete_memory",
+            "delete_entry",
+            "delete_tags",
+            "delete_links",
+            "delete_use",
+            "delete_review",
+        ):
+            self._send(statement, number=number)
+        self._send("unpark_memory", number=number)
+        point("erase: memory deleted")
+        self._delete_passages([line[-1] for line in lines], passage)
+        self._send("unpark_rest")
+        point("erase: vectors deleted")
+        if terms is not None:
+            row.documents -= 1
+            row.words -= terms_length(terms)
+            row.tokens -= tokens or 0
+        self._known.pop(number, None)
+        self._handed_out.discard(number)
+        memory = unpack_id(lines[0][1])
+        self._append(number, memory, lines[0][2], change, digest)
+        self.erased.append(memory)
+        point("erase: line written")
+
+    def _delete_passages(self, bodies: list[str | None], known: bytes | None) -> None:
+        """Delete the vectors of all versions, unless another memory has the same passage. When a payload cannot be
+        read, every vector without a memory is deleted.
+        """
+        found = passages_of(bodies)
+        passages = found.hashes if known is None else found.hashes | {known}
+        if passages:
+            self._send("delete_passages", passages=list(passages))
+        if not found.complete:
+            self._send("delete_unowned_vectors")
+
+    def replay(self, logged: LoggedLine, record: Record | None, entry: Entry | None) -> None:
+        line, row = logged.line, self._row_to_change()
+        row.number = max(row.number, line.number)
+        if line.operation == ERASE:
+            self._erase(line.number, logged.change(NOTHING), line.digest)
+        elif record is None or entry is None or logged.body is None or logged.salt is None:
+            self._append(line.number, MemoryId(line.memory), line.version, logged.change(NOTHING), line.digest)
+        else:
+            if record.key is not None:
+                self._send_transfer("take_key", key=record.key, number=record.number)
+            if line.version == 1 and line.operation == "insert":
+                self._handed_out.add(record.number)
+            self._put(record, logged.change(NOTHING), entry, (logged.salt, logged.body))
+        require_hash(row.head, logged)
+
+    def _send_transfer(self, name: str, **bindings: Any) -> None:
+        self.has_sent = True
+        sql = transfer_queries(self._transaction.schema)[name]
+        self._transaction.send(sql, {**self._bindings, **bindings})
+
+    def furnish(self, belongings: Belongings, *, is_new: bool) -> None:
+        row = self._row_to_change()
+        row.number = max(row.number, belongings.number)
+        row.unversioned = max(row.unversioned, belongings.unversioned)
+        row.max_items, row.max_tokens = belongings.max_items, belongings.max_tokens
+        if is_new:
+            self._secret = belongings.secret
+            self._send_transfer("set_secret", secret=belongings.secret)
+        for number, recalls, recalled_at, accesses, accessed_at in belongings.uses:
+            times = {"recalled_at": recalled_at, "accessed_at": accessed_at}
+            self._send_transfer("put_use", number=number, recalls=recalls, accesses=accesses, **times)
+        for number, first_at, at, rank in belongings.reviews:
+            self._send("note_review", number=number, first_at=first_at, at=at, rank=rank)
+        self._send_transfer("clear_tombstones")
+        for digest, at, reason in belongings.tombstones:
+            self._send("add_tombstone", digest=digest, at=at, reason=reason)
+        self._send_transfer("clear_parked")
+        for each in belongings.parked:
+            self.park(parked_columns(each))
+        for checkpoint in belongings.checkpoints:
+            sql = transfer_queries(self._transaction.schema)["adopt_checkpoint"]
+            self._transaction.send(sql, columns(checkpoint))
+
+    def finish(self) -> bool:
+        """Send what is left. False when nothing was changed, and there is nothing to commit."""
+        for generation in self._new_generations.values():
+            self._make_generation(generation)
+        if self._changed:
+            row = self._row
+            self._send(
+                "close_namespace", seq=row.seq, number=row.number, head=row.head, documents=row.documents,
+                words=row.words, tokens=row.tokens, max_items=row.max_items, max_tokens=row.max_tokens,
+                parked=row.parked, unversioned=row.unversioned,
+            )  # fmt: skip
+        elif self._is_new and self.has_sent:
+            self._send("delete_namespace")
+        return self.has_sent
+
+    @property
+    def last_line(self) -> tuple[int, bytes] | None:
+        """The position and the hash of the last line that this transaction has appended, if it has appended any."""
+        return (self._row.seq, self._row.head) if self._row.seq > self._first_seq else None
+
+    @property
+    def log_end(self) -> Row:
+        """As the statement `namespaces` has it."""
+        return self.key.bytes, self._name, self._row.seq, self._row.documents
+
+    def _row_to_change(self) -> _Counters:
+        self._changed = self.has_sent = True
+        return self._row
+
+    def _append(self, number: int, memory: MemoryId, version: int, change: Change, digest: bytes) -> None:
+        """Append a line to the log and link it into the hash chain."""
+        if change.request is not None and change.request in self._requests:
+            # The caller looked for the key and found a line without a record, so what it wrote was erased since.
+            raise Conflict(f"The idempotency key {change.request!r:.80} was used before.")
+        line = Line(
+            self._row.seq + 1, number, memory, version, change.operation, change.actor, change.surface, change.session,
+            change.request, to_micros(change.at), change.batch, digest,
+        )  # fmt: skip
+        self._row.seq, self._row.head = line.seq, link(self._row.head, line)
+        line_columns = (
+            self.key, line.seq, number, UUID(bytes=pack_id(memory)), version, line.operation, line.actor, line.surface,
+            line.session, line.request, line.at, line.batch, digest, self._row.head,
+        )  # fmt: skip
+        self._transaction.send(self._sql["append_revision"], line_columns)
+        if change.request is not None:
+            self._requests.add(change.request)
+
+    def park(self, bindings: Mapping[str, Any]) -> int | None:
+        """The id under which it is kept; None when there is no such memory any more."""
+        row = self._row
+        rows = self._ask("park", id=row.parked + 1, **bindings)
+        if not rows:
+            return None
+        if rows[0][0] > row.parked:
+            self._row_to_change().parked = rows[0][0]
+        self.has_sent = True
+        return rows[0][0]
+
+
+def _before(tags: str | None, links: Row, terms: bytes | None, tokens: int | None) -> _Before:
+    return _Before(tuple(json.loads(tags or "[]")), encoded_links(links), terms, tokens or 0)
+
+
+_NOTHING_BEFORE: Final = _Before((), set(), None, 0)

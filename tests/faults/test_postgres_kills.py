@@ -1,0 +1,170 @@
+"""On PostgreSQL, acknowledged means on disk as well: clients and servers are killed, and connections are cut."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from faults.test_kills import check, kill_some
+from faults.writers import sentence
+
+from perdure import Memory
+from perdure.errors import StoreError, StoreRolledBack, StoreUnreachable
+from perdure.location import locate
+from perdure.store.port import LogFilter
+from perdure.store.postgres.address import parse_address
+from perdure.store.postgres.connection import Session
+from perdure.store.postgres.migrate import migrate
+from perdure.testing.records import read_once
+
+if TYPE_CHECKING:
+    from postgres_server import PostgresServer
+    from postgres_stores import EmptyStores
+
+WRITERS = 4
+
+
+@pytest.fixture(scope="module")
+def durable() -> Iterator[PostgresServer]:
+    """A server that writes to the disk what it acknowledges, and may be killed."""
+    from postgres_server import PostgresServer
+
+    server = PostgresServer(durable=True)
+    location = locate(server.url())
+    migrate(parse_address(location.address, location.shown))
+    yield server
+    server.remove()
+
+
+def kills(share: int) -> int:
+    return int(os.environ.get("PERDURE_KILLS", f"{share * 2}")) // 2
+
+
+@pytest.mark.soak
+def test_killed_clients_lose_nothing_that_was_acknowledged(postgres_stores: EmptyStores):
+    count = kills(10)
+    seed = int(os.environ.get("PERDURE_SEED", "7"))
+    url: Any = postgres_stores.new_url()
+    said = kill_some(url, seed, count)
+    acknowledged = check(url, said)
+    assert acknowledged > count
+    sys.stdout.write(f"{count} clients killed, {acknowledged} acknowledged changes, 0 lost (seed {seed})\n")
+
+
+class _Writer(threading.Thread):
+    """Remembers one text after the other until it is told to stop, and notes what was acknowledged. What was not kept
+    is said again; what nobody knows about is left.
+    """
+
+    def __init__(self, url: str, name: str) -> None:
+        super().__init__()
+        self._url = url
+        self._name = name
+        self.enough = threading.Event()
+        self.acknowledged: dict[str, int] = {}
+        self.unknown: set[str] = set()
+
+    def run(self) -> None:
+        with Memory(self._url, embedder="none", actor=self._name) as memory:
+            n = 0
+            while not self.enough.is_set():
+                seed = f"{self._name}-{n}"
+                try:
+                    self.acknowledged[seed] = memory.remember(sentence(seed)).record.number
+                except StoreRolledBack:
+                    continue
+                except StoreUnreachable:
+                    # A read failed before the write began, or nobody knows: the text is not said again.
+                    self.unknown.add(seed)
+                n += 1
+
+
+@pytest.mark.soak
+def test_killed_servers_lose_nothing_that_was_acknowledged_and_keep_nothing_twice(durable: PostgresServer):
+    count = kills(4)
+    source = random.Random(int(os.environ.get("PERDURE_SEED", "7")))
+    writers = [_Writer(durable.url(), f"w{n}") for n in range(WRITERS)]
+    for writer in writers:
+        writer.start()
+    for _ in range(count):
+        before = sum(len(writer.acknowledged) for writer in writers)
+        while sum(len(writer.acknowledged) for writer in writers) < before + source.randint(5, 60):
+            writers[0].enough.wait(0.01)
+        (durable.kill if source.random() < 0.5 else durable.stop)()
+        durable.start()
+    for writer in writers:
+        writer.enough.set()
+    for writer in writers:
+        writer.join()
+    with Memory(durable.url(), embedder="none") as memory:
+        assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
+        store = memory._services.store
+        lines = read_once(store).log(LogFilter(), limit=1_000_000, newest=False)
+    texts = [line.record.text.split(" ")[0] for line in lines if line.record]
+    assert [line.seq for line in lines] == list(range(1, len(lines) + 1))
+    assert len(texts) == len(set(texts)), "kept twice"
+    found = {line.record.text.split(" ")[0]: line.number for line in lines if line.record}
+    for writer in writers:
+        assert {seed: found.get(seed) for seed in writer.acknowledged} == writer.acknowledged
+    acknowledged = sum(len(writer.acknowledged) for writer in writers)
+    sys.stdout.write(f"{count} servers killed, {acknowledged} acknowledged, 0 lost, 0 twice\n")
+
+
+class _Cut:
+    """Cuts the connection at the n-th statement, before it is sent or just after."""
+
+    def __init__(self, at: int, *, sent: bool) -> None:
+        self._left = at
+        self._sent = sent
+        self.happened = False
+
+    def __call__(self, act: Callable[..., Any]) -> Callable[..., Any]:
+        def cut(session: Session, *arguments: Any, **options: Any) -> Any:
+            self._left -= 1
+            if self._left != 0:
+                return act(session, *arguments, **options)
+            self.happened = True
+            if self._sent:
+                with suppress(Exception):
+                    act(session, *arguments, **options)
+            os.close(os.dup2(os.open(os.devnull, os.O_RDWR), session._connection.fileno()))
+            return act(session, *arguments, **options)
+
+        return cut
+
+
+@pytest.mark.parametrize("sent", [False, True])
+def test_a_connection_that_is_cut_at_any_statement_leaves_a_memory_once_or_not_at_all(
+    postgres_stores: EmptyStores, monkeypatch: pytest.MonkeyPatch, sent: bool
+):
+    url = postgres_stores.new_url()
+    kept = 0
+    for at in range(1, 60):
+        text = f"cut at {at}"
+        cut = _Cut(at, sent=sent)
+        with Memory(url, embedder="none") as memory, monkeypatch.context() as patch:
+            memory.stats()
+            patch.setattr(Session, "send", cut(Session.send))
+            acknowledged = True
+            try:
+                memory.remember(text, tags=["a"])
+            except StoreError:
+                acknowledged = False
+            patch.undo()
+            found = memory.list(limit=99)
+            texts = [record.text for record in found]
+            assert texts.count(text) == 1 if acknowledged else texts.count(text) <= 1
+            kept += acknowledged
+            if not cut.happened:
+                break
+    else:
+        pytest.fail("there are more statements than expected")
+    with Memory(url, embedder="none") as memory:
+        assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
+    assert kept >= 3

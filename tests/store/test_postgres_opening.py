@@ -1,0 +1,172 @@
+"""Making, renewing and opening a store in PostgreSQL: who may, what is refused, and that no password is ever shown."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, LiteralString, cast
+
+import psycopg
+import pytest
+from cli.user import User
+
+from perdure import Memory
+from perdure.errors import (
+    InvalidInput,
+    StoreBusy,
+    StoreMissing,
+    StoreNewer,
+    StoreUnreachable,
+    StoreUnreadable,
+)
+from perdure.location import locate
+from perdure.store.postgres import migrate
+from perdure.store.postgres.address import Address, parse_address
+
+if TYPE_CHECKING:
+    from postgres_server import PostgresServer
+    from postgres_stores import EmptyStores
+
+PASSWORD = "pl4nted-s3cret"  # noqa: S105
+
+
+def address_of(url: str) -> Address:
+    location = locate(url)
+    return parse_address(location.address, location.shown)
+
+
+@pytest.fixture
+def database(postgres_server: PostgresServer, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a new database without tables."""
+    name = f"d{abs(hash(request.node.nodeid))}"
+    with closing(psycopg.connect(postgres_server.url(), autocommit=True)) as connection:
+        connection.execute(cast("LiteralString", f"CREATE DATABASE {name}"))
+    yield postgres_server.url(name)
+    with closing(psycopg.connect(postgres_server.url(), autocommit=True)) as connection:
+        connection.execute(cast("LiteralString", f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+def set_meta(url: str, **values: int) -> None:
+    with closing(psycopg.connect(address_of(url).conninfo, autocommit=True)) as connection:
+        for name, value in values.items():
+            connection.execute("UPDATE perdure.meta SET value = %s WHERE name = %s", (value, name))
+
+
+def test_opening_makes_nothing_and_says_who_does(database: str) -> None:
+    with pytest.raises(StoreMissing, match="no tables") as refused:
+        Memory(database)
+    assert "perdure migrate" in refused.value.cli_remedy
+    with closing(psycopg.connect(address_of(database).conninfo)) as connection:
+        assert connection.execute("SELECT to_regnamespace('perdure')").fetchall() == [(None,)]
+
+
+def test_tables_are_made_once_and_again_changes_nothing(database: str) -> None:
+    user = User({"PERDURE_STORE": database, "PERDURE_EMBEDDER": "none"})
+    assert user("migrate", "--json").json == {"before": 0, "after": migrate.newest_schema()}
+    with Memory(database, embedder="none") as memory:
+        memory.remember("tea")
+    assert user("migrate", "--json").json["before"] == migrate.newest_schema()
+    assert "up to date" in user("migrate").out
+    with Memory(database, embedder="none") as memory:
+        assert [record.text for record in memory.list()] == ["tea"]
+
+
+def test_what_is_printed_makes_the_same_tables(database: str, postgres_server: PostgresServer) -> None:
+    postgres_server.make_role("printed_app")
+    printed = User({"PERDURE_STORE": database}).__call__("migrate", "--print", "--role", "printed_app").out
+    with closing(psycopg.connect(address_of(database).conninfo, autocommit=True)) as connection:
+        connection.execute(cast("LiteralString", printed))
+    with Memory(database.replace("perdure@", "printed_app@"), embedder="none") as memory:
+        memory.remember("tea")
+        assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
+
+
+def test_several_who_migrate_at_once_make_one_store(database: str) -> None:
+    def make(_: int) -> str:
+        try:
+            return f"made {migrate.migrate(address_of(database)).after}"
+        except StoreBusy:
+            return "busy"
+
+    with ThreadPoolExecutor(4) as threads:
+        answers = set(threads.map(make, range(4)))
+    assert f"made {migrate.newest_schema()}" in answers
+    assert answers <= {f"made {migrate.newest_schema()}", "busy"}
+    Memory(database, embedder="none").close()
+
+
+def test_a_program_uses_newer_tables_while_they_are_only_more(database: str) -> None:
+    newest = migrate.newest_schema()
+    migrate.migrate(address_of(database))
+    set_meta(database, schema=newest + 1, oldest_program=newest)
+    Memory(database, embedder="none").close()
+    set_meta(database, schema=newest + 2, oldest_program=newest + 1)
+    with pytest.raises(StoreNewer, match="does not know"):
+        Memory(database, embedder="none")
+    with pytest.raises(StoreNewer):
+        migrate.migrate(address_of(database))
+    set_meta(database, schema=0, oldest_program=0)
+    with pytest.raises(StoreMissing):
+        Memory(database, embedder="none")
+
+
+def test_older_tables_want_to_be_migrated_first(monkeypatch: pytest.MonkeyPatch, database: str) -> None:
+    migrate.migrate(address_of(database))
+    known = migrate.newest_schema()
+    monkeypatch.setattr(migrate, "newest_schema", lambda: known + 1)
+    with pytest.raises(StoreUnreadable, match=f"needs {known + 1}") as refused:
+        Memory(database, embedder="none")
+    assert "perdure migrate" in refused.value.cli_remedy
+
+
+def test_what_is_no_database_has_no_tables_to_make(tmp_path: Path) -> None:
+    answer = User({"PERDURE_STORE": str(tmp_path / "memory.db")})("migrate")
+    assert (answer.code, list(tmp_path.iterdir())) == (2, [])
+    assert "brought up to date when it is opened" in answer.err
+
+
+@pytest.mark.parametrize("odd", ["?prepare=maybe", "?schema=" + "s" * 64, "?no_such_option=1"])
+def test_an_address_that_cannot_be_read_is_refused_unshown(odd: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Memory(f"postgresql://ann:{PASSWORD}@127.0.0.1{odd}")
+    assert PASSWORD not in "".join(traceback.format_exception(refused.value))
+
+
+def test_another_machine_has_to_prove_who_it_is() -> None:
+    assert "sslmode=verify-full" in address_of("postgresql://ann@db.example.org/mem").conninfo
+    assert "sslmode=require" in address_of("postgresql://ann@db.example.org/mem?sslmode=require").conninfo
+    for local in ("postgresql:///mem", "postgresql://127.0.0.1/mem", "postgresql:///mem?host=/tmp"):
+        assert "sslmode" not in address_of(local).conninfo
+
+
+def test_a_password_is_in_no_answer_log_error_or_trace(
+    postgres_stores: EmptyStores, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """The server lets everybody in, so the password is used and checked by nobody."""
+    caplog.set_level(logging.DEBUG)
+    url = postgres_stores.new_url().replace("perdure@", f"perdure:{PASSWORD}@")
+    nobody = url.replace("/postgres?", "/no_such_database?")
+    seen: list[str] = []
+    for store in (url, nobody, f"postgresql://ann:{PASSWORD}@127.0.0.1:9/mem"):
+        user = User({"PERDURE_STORE": store, "PERDURE_EMBEDDER": "none"})
+        for words in (
+            ("remember", "tea"), ("recall", "tea"), ("stats",), ("stats", "--json"), ("doctor",), ("doctor", "--json"),
+            ("config", "show"), ("config", "show", "--json"), ("migrate",), ("migrate", "--print"), ("namespaces",),
+            ("backup", str(tmp_path / "copy")), ("erase", "1", "--yes"), ("work",), ("token", "list"),
+        ):  # fmt: skip
+            answer = user(*words)
+            seen += [answer.out, answer.err]
+        try:
+            with Memory(store, embedder="none") as memory:
+                services: Any = memory._services
+                seen += [repr(memory), repr(services.settings), repr(services.store), str(memory.stats())]
+                seen.append(json.dumps([finding.sentence for finding in memory.doctor()]))
+        except StoreUnreachable as error:
+            seen += ["".join(traceback.format_exception(error)), repr(error), json.dumps(error.as_dict())]
+    assert any("tea" in text for text in seen)
+    assert PASSWORD not in "".join(seen) + caplog.text
