@@ -270,7 +270,7 @@ class PostgresReader:
         if not self._own().secret:
             return None
         own, _, of_text = self.tombstone_digests(identity)
-        ((at,),) = self._ask("tombstone_since", digests=[own, of_text])
+        ((at,),) = self._ask("tombstone_since", digests=sorted({own, of_text}))
         return None if at is None else from_micros(at)
 
     def tombstone_digests(self, identity: Identity) -> TombstoneDigests:

@@ -118,7 +118,7 @@ class PostgresWriter(PostgresReader):
         secret = store.secrets.get(self.key)
         first = (self._sql["open_namespace"], self._bindings)
         questions = list(self._questions(about, secret)) if about else []
-        rows = self._ahead.look_ahead(first, questions)
+        rows = self._ahead.look_ahead(first, questions, self._sql[self._select])
         if not rows:
             # Without a row there is nothing to lock, and two who write the same text for the first time would both.
             transaction.send(
@@ -128,7 +128,7 @@ class PostgresWriter(PostgresReader):
                     "created_at": to_micros(store.clock()),
                 },
             )  # fmt: skip
-            rows = self._ahead.look_ahead(first, questions)
+            rows = self._ahead.look_ahead(first, questions, self._sql[self._select])
             self._is_new = rows[0][4] == 0 and rows[0][5] == 0
         own_name, own_secret, *counters, serving, generations = rows[0]
         self._row = _Counters(*counters)
@@ -136,7 +136,7 @@ class PostgresWriter(PostgresReader):
         self._secret: bytes = own_secret
         if secret != own_secret:
             store.secrets[self.key] = own_secret
-            self._ahead.forget(self._sql["tombstone_since"])
+            self._ahead.forget_tombstones()
         self.serving: int | None = serving
         self._generations: set[int] = set(generations or ())
         require_name(self._own(own_name), name)
@@ -150,8 +150,10 @@ class PostgresWriter(PostgresReader):
                 elif sayable(identity.key):
                     yield self._rows_question("by_key", key=identity.key)
                 if secret is not None:
-                    digests = list(tombstone_digests(secret, self._name, identity))
-                    yield self._sql["tombstone_since"], {**self._bindings, "digests": digests}
+                    own, in_scope, of_text = tombstone_digests(secret, self._name, identity)
+                    # The one is asked by `tombstone_since`, the other by `lift_tombstone`; mostly they are the same.
+                    for digests in {tuple(sorted({own, of_text})), tuple(sorted({own, in_scope, of_text}))}:
+                        yield self._sql["tombstone_since"], {**self._bindings, "digests": list(digests)}
             if request is not None and (
                 question := self._log_question(LogFilter(request=request), limit=1, newest=True)
             ):
@@ -216,7 +218,8 @@ class PostgresWriter(PostgresReader):
         indexed = record.state in INDEXED_STATES
         after = _Before(record.tags, links, entry.terms if indexed else None, entry.tokens)
         self._put_entry(number, before, after)
-        self._ahead.forget_all_but(self._sql["tombstone_since"])
+        texts = (("content_hash", bytes.fromhex(record.content_hash)), ("key", record.key), ("request", change.request))
+        self._ahead.forget(("number", number), *texts)
         self._append(number, record.id, record.version, change, digest_of(salt, body.encode()))
         self._send("put_payload", seq=row.seq, salt=salt, body=body)
         self._known[number] = after
@@ -253,7 +256,7 @@ class PostgresWriter(PostgresReader):
 
     def release_key(self, number: int) -> None:
         if 0 < number <= NUMBER_MASK:
-            self._ahead.forget_all_but(self._sql["tombstone_since"])
+            self._ahead.forget(("number", number))
             self._send("release_key", number=number)
 
     def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
@@ -305,15 +308,15 @@ class PostgresWriter(PostgresReader):
             ended.append(own)
         for digest in ended:
             self._row_to_change()
-            self._ahead.forget(self._sql["tombstone_since"])
+            self._ahead.forget_tombstones()
             self._send("add_tombstone", digest=digest, at=to_micros(at), reason=reason)
 
     def lift_tombstone(self, identity: Identity) -> datetime | None:
-        digests = list(self.tombstone_digests(identity))
+        digests = sorted(set(self.tombstone_digests(identity)))
         ((at,),) = self._ask("tombstone_since", digests=digests)
         if at is None:
             return None
-        self._ahead.forget(self._sql["tombstone_since"])
+        self._ahead.forget_tombstones()
         self._send("lift_tombstone", digests=digests)
         return from_micros(at)
 
@@ -393,7 +396,7 @@ class PostgresWriter(PostgresReader):
             row.tokens -= tokens or 0
         self._known.pop(number, None)
         self._handed_out.discard(number)
-        self._ahead.forget_all_but(self._sql["tombstone_since"])
+        self._ahead.forget(("number", number))
         memory = unpack_id(lines[0][1])
         self._append(number, memory, lines[0][2], change, digest)
         self.erased.append(memory)
@@ -416,7 +419,6 @@ class PostgresWriter(PostgresReader):
         if line.operation == ERASE:
             self._erase(line.number, logged.change(NOTHING), line.digest)
         elif record is None or entry is None or logged.body is None or logged.salt is None:
-            self._ahead.forget()
             self._append(line.number, MemoryId(line.memory), line.version, logged.change(NOTHING), line.digest)
         else:
             if record.key is not None:
