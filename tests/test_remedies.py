@@ -11,36 +11,31 @@ import pytest
 import perdure
 from perdure import Memory, errors
 from perdure.embed.port import Generation
-from perdure.remedies import Words, in_words_of
+from perdure.remedies import Flag, Remedy, Run, Words
 
 SOURCE = Path(perdure.__file__).parent
 BATCH = "01930f7e-6d2a-7c31-9f6e-2b7f0a4c9d11"
 # What only the command line can do: it has no name elsewhere.
-COMMANDS_ALONE = r"`perdure (?:bank|config|install|mcp|retro|serve|session|token)\b[^`]*"
+SHELL = re.compile(r"\bperdure [a-z]|--(?!allow-host|port|no-auth)[a-z]")
+COMMANDS_ALONE = r"`perdure (?:bank|config|install|mcp|migrate|retro|serve|session|token)\b[^`]*"
 
 
-def written_remedies() -> list[str]:
-    """Every remedy in the source outside of the command line, with 7 for whatever is filled in."""
-    found: set[str] = set()
+def test_no_remedy_outside_of_the_command_line_speaks_shell():
+    """A command in a remedy is a `Run`, which every surface names in its own words."""
+    shell: list[str] = []
     for path in SOURCE.rglob("*.py"):
         if "cli" in path.relative_to(SOURCE).parts:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             value = node.value if isinstance(node, ast.keyword) and node.arg == "remedy" else None
-            if isinstance(value, ast.JoinedStr):
-                found.add("".join(str(part.value) if isinstance(part, ast.Constant) else "7" for part in value.values))
-            elif isinstance(value, ast.Constant) and isinstance(value.value, str):
-                found.add(value.value)
-    return sorted(found | {error.default_remedy for error in errors.all_errors()})
+            texts = [each.value for each in ast.walk(value) if isinstance(each, ast.Constant)] if value else []
+            shell += [f"{path.name}: {text}" for text in texts if isinstance(text, str) and SHELL.search(text)]
+    assert shell == []
 
 
-def test_no_remedy_speaks_shell_to_a_python_program():
-    remedies = written_remedies()
-    assert len(remedies) > 100
-    for remedy in remedies:
-        told = re.sub(COMMANDS_ALONE, "`", in_words_of("python", remedy))
-        assert "perdure " not in re.sub(r"than this Perdure|`pip [^`]*`", "", told), told
-        assert not re.search(r" --(?!allow-host|port|no-auth)[a-z]", told), told
+@pytest.mark.parametrize("error", errors.all_errors(), ids=lambda error: error.code)
+def test_what_an_error_says_by_itself_is_for_a_python_program_too(error: type[errors.PerdureError]):
+    assert not SHELL.search(re.sub(COMMANDS_ALONE, "`", error().remedy))
 
 
 @pytest.mark.parametrize(
@@ -53,25 +48,40 @@ def test_no_remedy_speaks_shell_to_a_python_program():
     ],
 )
 def test_each_surface_says_it_in_its_own_words(reader: Words, told: str):
-    assert in_words_of(reader, "Bring it back: perdure restore 7") == told
+    assert Remedy("Bring it back: ", Run("restore", 7)).told(reader) == told
 
 
 @pytest.mark.parametrize(
     ("remedy", "told"),
     [
-        (f"Undo that first (perdure undo {BATCH}), or use --force.",
+        (Remedy("Undo that first (", Run("undo", BATCH), "), or use ", Flag("force"), "."),
          f"Undo that first (`memory.undo('{BATCH}')`), or use `force=True`."),
-        ("perdure promote 3 --tier important. It is offered then.",
+        (Remedy(Run("promote", 3, tier="important"), ". It is offered then."),
          "`memory.promote(3, tier='important')`. It is offered then."),
-        ("Run `perdure doctor --secrets --repair`.", "Run `memory.doctor(secrets=True, repair=True)`."),
-        ("Make one: perdure backup FILE --store /srv/x.db", "Make one: `Memory('/srv/x.db').backup(FILE)`"),
-        ("Leave --no-auth out; `perdure token create --all-namespaces`.",
+        (Remedy("Run ", Run("doctor", secrets=True, repair=True), "."),
+         "Run `memory.doctor(secrets=True, repair=True)`."),
+        (Remedy("Make one: ", Run("backup", "FILE", store="/srv/x.db")),
+         "Make one: `Memory('/srv/x.db').backup(FILE)`"),
+        (Remedy("Leave --no-auth out; ", Run("token create", all_namespaces=True), "."),
          "Leave --no-auth out; `perdure token create --all-namespaces`."),
-        ("perdure backup --store", "`Memory(PATH).backup(…)`"),
+        (Remedy("Choose another with ", Flag("store"), "."), "Choose another with `Memory(path)`."),
     ],
 )  # fmt: skip
-def test_arguments_become_arguments_of_python(remedy: str, told: str):
-    assert in_words_of("python", remedy) == told
+def test_arguments_become_arguments_of_python(remedy: Remedy, told: str):
+    assert remedy.told("python") == told
+
+
+def test_a_command_is_a_route_by_the_table_of_operations():
+    told = {
+        "show": "GET /v1/memories/7", "forget": "DELETE /v1/memories/7", "list": "GET /v1/memories",
+        "history": "GET /v1/memories/7/history", "log": "GET /v1/log", "work": "POST /v1/work",
+        "checkpoint delete": "DELETE /v1/checkpoints/7", "review": "GET /v1/review", "remember": "POST /v1/memories",
+    }  # fmt: skip
+    without = {"list", "log", "work", "review", "remember"}
+    said = {name: Run(name, *(() if name in without else (7,))).told("http") for name in told}
+    assert said == told
+    assert Run("update").told("http") == "PATCH /v1/memories/{ref}"
+    assert Run("backup", "FILE").told("http") is None
 
 
 def test_what_a_memory_raises_names_calls_of_python(tmp_path: Path):
@@ -105,7 +115,7 @@ def test_a_note_of_an_answer_is_in_the_words_of_the_command_line(tmp_path: Path)
 
 
 def test_a_copied_error_says_the_same():
-    error = errors.NotFound("Nothing.", remedy="See `perdure log`.")
+    error = errors.NotFound("Nothing.", remedy=Remedy("See ", Run("log"), "."))
     copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
     assert (str(copy), copy.cli_remedy) == ("Nothing. See `memory.log()`.", "See `perdure log`.")
 

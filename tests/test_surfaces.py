@@ -114,7 +114,8 @@ COMMANDS: Mapping[str, Shown] = {
 }
 # Commands about settings, hosts, servers and sessions: they call no one verb.
 NO_VERB = {
-    "namespaces", "serve", "token", "config", "bank", "retro", "session", "mcp", "hook", "install", "uninstall", "demo",
+    "namespaces", "migrate", "serve", "token", "config", "bank", "retro", "session", "mcp", "hook", "install",
+    "uninstall", "demo",
     "completion",
 }  # fmt: skip
 

@@ -32,7 +32,7 @@ from perdure.http.problems import status_of
 from perdure.llm.port import Parked
 from perdure.mcp.prompts import PROMPTS
 from perdure.mcp.resources import RESOURCES, TEMPLATES
-from perdure.mcp.tools import TOOLS
+from perdure.mcp.tools import TOOLS, tools_of
 from perdure.providers.call import ProviderCall
 from perdure.recall.cookbook import LIKE, WEIGHTS
 from perdure.recall.recipe import BALANCED, FIELDS, RECIPES, Recipe
@@ -143,7 +143,7 @@ def page_for_agents() -> str:
 def errors_page() -> str:
     def row(cls: type[errors.PerdureError]) -> tuple[str, ...]:
         retry = "yes" if cls.retryable else "no"
-        return code(cls.__name__), code(cls.code), str(cls.exit_code), retry, sentence(cls), cls.default_remedy
+        return code(cls.__name__), code(cls.code), str(cls.exit_code), retry, sentence(cls), cls().cli_remedy
 
     tree = dedent((errors.__doc__ or "").split("\n\n", 2)[2]).rstrip()
     about = """
@@ -425,11 +425,12 @@ def tools_page() -> str:
         ]
         head = ("parameter", "type", "required", "default", "meaning", "also understood as")
         answers = codes(tool.output["properties"])
+        sets = (*tool.sets, *(("all",) if tool.name in tools_of("all") else ()))
         sections += [
             f"## {tool.name}",
             f"{tool.description}",
             "",
-            f"Sets: {codes((*tool.sets, 'all'))}. It {kind}. It answers {answers}.",
+            f"Sets: {codes(sets)}. It {kind}. It answers {answers}.",
             "",
             *(table(head, rows) if rows else ["It takes no arguments."]),
             "",

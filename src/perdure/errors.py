@@ -59,10 +59,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-if TYPE_CHECKING:
-    from perdure.remedies import Words
+from perdure.remedies import Flag, Remedy, Run, Words
 
 
 class PerdureError(Exception):
@@ -71,24 +70,26 @@ class PerdureError(Exception):
     code: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
     retryable: ClassVar[bool] = False
-    default_remedy: ClassVar[str] = "Run `perdure doctor` to see what is wrong."
+    default_remedy: ClassVar[str | Remedy] = Remedy("Run ", Run("doctor"), " to see what is wrong.")
 
-    def __init__(self, sentence: str | None = None, *, remedy: str | None = None) -> None:
+    def __init__(self, sentence: str | None = None, *, remedy: str | Remedy | None = None) -> None:
         self.sentence = sentence or (self.__doc__ or "").strip()
-        self.cli_remedy = remedy or self.default_remedy
+        self.advice = remedy or self.default_remedy
         super().__init__(self.sentence)
 
     @property
     def remedy(self) -> str:
-        """What to do about it, in the words of Python; `cli_remedy` says it in those of the command line."""
+        """What to do about it, in the words of Python; `advice` is what every surface says in words of its own."""
         return self.remedy_for("python")
+
+    @property
+    def cli_remedy(self) -> str:
+        """The remedy in the words of the command line."""
+        return self.remedy_for("cli")
 
     def remedy_for(self, reader: Words) -> str:
         """The remedy in the words of `cli`, `python`, `mcp` or `http`."""
-        from perdure.remedies import in_words_of
-
-        is_default = self.cli_remedy == self.default_remedy
-        return in_words_of(reader, self.cli_remedy, code=self.code, is_default=is_default)
+        return self.advice if isinstance(self.advice, str) else self.advice.told(reader)
 
     @property
     def note(self) -> str:
@@ -99,7 +100,7 @@ class PerdureError(Exception):
         return f"{self.sentence} {self.remedy}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), remedy=self.cli_remedy), (self.sentence,), self.__dict__
+        return partial(type(self), remedy=self.advice), (self.sentence,), self.__dict__
 
     def as_dict(self, reader: Words = "python") -> dict[str, object]:
         """The shape that every surface shows, with the remedy in its own words."""
@@ -133,16 +134,20 @@ class InvalidReference(InvalidInput):
     """That does not name a memory."""
 
     code = "bad_reference"
-    default_remedy = "Give a number, an id, a content hash or a key such as person:alice."
+    default_remedy = Remedy(
+        "Give a number, an id, a content hash or a key such as person:alice.",
+        mcp="Give the number of the memory, as recall shows it behind the #.",
+    )
 
 
 class NotAFile(InvalidInput):
     """That is an address, and a file is needed. The address may hold a password, so it is shown nowhere."""
 
     code = "not_a_file"
-    default_remedy = (
-        "Give the path of a file, without `file:`. A store may also be the https:// address of a `perdure serve`, or a "
-        "postgresql:// database. Nothing was made or changed."
+    default_remedy = Remedy(
+        "Give the path of a file, without `file:`. A store may also be the https:// address of a ",
+        Run("serve"),
+        ", or a postgresql:// database. Nothing was made or changed.",
     )
 
 
@@ -165,7 +170,16 @@ class NotFound(PerdureError):
 
     code = "not_found"
     exit_code = 3
-    default_remedy = "Find it with `perdure list` or `perdure recall`, or name its namespace with --namespace."
+    default_remedy = Remedy(
+        "Find it with ",
+        Run("list"),
+        " or ",
+        Run("recall"),
+        ", or name its namespace with ",
+        Flag("namespace"),
+        ".",
+        mcp="Look for it with recall; its number is behind the #.",
+    )
 
 
 class NoRoute(NotFound):
@@ -188,7 +202,9 @@ class Conflict(PerdureError):
 
     code = "conflict"
     exit_code = 4
-    default_remedy = "Look at it with `perdure show`, then decide."
+    default_remedy = Remedy(
+        "Look at it with ", Run("show"), ", then decide.", mcp="Look at it with recall_detail, then decide."
+    )
 
 
 class VersionConflict(Conflict):
@@ -228,21 +244,29 @@ class AccessDenied(PerdureError):
 
     code = "access_denied"
     exit_code = 4
-    default_remedy = "Use a token that allows it: `perdure token create` makes one."
+    default_remedy = Remedy("Use a token that allows it: ", Run("token create"), " makes one.")
 
 
 class Unauthenticated(AccessDenied):
     """A token is needed here."""
 
     code = "unauthenticated"
-    default_remedy = "Put one into PERDURE_TOKEN; `perdure token create`, where the server runs, makes one."
+    default_remedy = Remedy(
+        "Put one into PERDURE_TOKEN; ",
+        Run("token create"),
+        ", where the server runs, makes one.",
+        python="Give one as `Memory(token=…)`, or put it into PERDURE_TOKEN; `perdure token create`, where the server "
+        "runs, makes one.",
+        http="Send one as `Authorization: Bearer TOKEN`; `perdure token create` makes one. Whoever runs the server can "
+        "run that command.",
+    )
 
 
 class HostRefused(AccessDenied):
     """The request names a host that this server does not answer for."""
 
     code = "host_refused"
-    default_remedy = "Use the address that `perdure serve` printed, or name the host with --allow-host."
+    default_remedy = Remedy("Use the address that ", Run("serve"), " printed, or name the host with --allow-host.")
 
 
 class OriginRefused(AccessDenied):
@@ -292,7 +316,13 @@ class SettingsInvalid(PerdureError):
 
     code = "bad_settings"
     exit_code = 2
-    default_remedy = "Correct it; `perdure config show` lists every setting, `perdure config unset NAME` takes one out."
+    default_remedy = Remedy(
+        "Correct it; ",
+        Run("config show"),
+        " lists every setting, ",
+        Run("config unset", "NAME"),
+        " takes one out.",
+    )
 
 
 class StoreError(PerdureError):
@@ -308,7 +338,7 @@ class StoreBusy(StoreError):
     code = "store_busy"
     exit_code = 6
     retryable = True
-    default_remedy = "Try again; if it persists, `perdure doctor` shows the state of the store."
+    default_remedy = Remedy("Try again; if it persists, ", Run("doctor"), " shows the state of the store.")
 
 
 class StoreRolledBack(StoreBusy):
@@ -330,14 +360,21 @@ class StoreReadOnly(StoreError):
     """The store cannot be written here."""
 
     code = "store_read_only"
-    default_remedy = "Give yourself write permission on the file and its directory, or choose another with --store."
+    default_remedy = Remedy(
+        "Give yourself write permission on the file and its directory, or choose another with ", Flag("store"), "."
+    )
 
 
 class StoreMissing(StoreError):
     """There is no store there."""
 
     code = "store_missing"
-    default_remedy = "Check the path; the first `perdure remember` makes a store."
+    default_remedy = Remedy(
+        "Check the path; the first ",
+        Run("remember"),
+        " makes a store.",
+        python="Check the path, or leave out create=False to make a store there.",
+    )
 
 
 class StoreUnreachable(StoreError):
@@ -345,7 +382,7 @@ class StoreUnreachable(StoreError):
 
     code = "store_unreachable"
     retryable = True
-    default_remedy = "Check that `perdure serve` runs there and can be reached, then try again."
+    default_remedy = Remedy("Check that ", Run("serve"), " runs there and can be reached, then try again.")
 
 
 class OutcomeUnknown(StoreUnreachable):
@@ -353,7 +390,7 @@ class OutcomeUnknown(StoreUnreachable):
 
     code = "outcome_unknown"
     retryable = False
-    default_remedy = "Look whether it was kept, with `perdure log`, before you try again."
+    default_remedy = Remedy("Look whether it was kept, with ", Run("log"), ", before you try again.")
 
 
 class StoreRemote(StoreError):
@@ -361,7 +398,9 @@ class StoreRemote(StoreError):
 
     code = "store_remote"
     exit_code = 2
-    default_remedy = "Run it on the machine where `perdure serve` runs, and name the file with --store."
+    default_remedy = Remedy(
+        "Run it on the machine where ", Run("serve"), " runs, and name the file with ", Flag("store"), "."
+    )
 
 
 class StoreUnable(StoreError):
@@ -375,21 +414,23 @@ class StoreUnreadable(StoreError):
     """The store cannot be opened."""
 
     code = "store_unreadable"
-    default_remedy = "Check the path and its permissions, or choose another with --store."
+    default_remedy = Remedy("Check the path and its permissions, or choose another with ", Flag("store"), ".")
 
 
 class StoreDamaged(StoreError):
     """The store is damaged: what was read is not what was written."""
 
     code = "store_damaged"
-    default_remedy = "Run `perdure doctor`; export what can be read before you repair."
+    default_remedy = Remedy("Run ", Run("doctor"), "; export what can be read before you repair.")
 
 
 class IndexDamaged(StoreDamaged):
     """The full-text index cannot be read."""
 
     code = "index_damaged"
-    default_remedy = "Run `perdure doctor --repair`: it is made anew from the memories, which are all there."
+    default_remedy = Remedy(
+        "Run ", Run("doctor", repair=True), ": it is made anew from the memories, which are all there."
+    )
 
 
 class StoreNewer(StoreError):
@@ -403,7 +444,7 @@ class StoreForeign(StoreError):
     """The file is not a Perdure store."""
 
     code = "store_foreign"
-    default_remedy = "Choose another path with --store; this file is left as it is."
+    default_remedy = Remedy("Choose another path with ", Flag("store"), "; this file is left as it is.")
 
 
 class StoreReplaced(StoreError):
@@ -437,7 +478,7 @@ class ProviderUnavailable(PerdureError):
     code = "provider_unavailable"
     exit_code = 8
     retryable = True
-    default_remedy = "Check that the server runs and can be reached; `perdure work` tries again."
+    default_remedy = Remedy("Check that the server runs and can be reached; ", Run("work"), " tries again.")
 
 
 class ProviderRefused(ProviderUnavailable):
@@ -445,8 +486,8 @@ class ProviderRefused(ProviderUnavailable):
 
     code = "provider_refused"
     retryable = False
-    default_remedy = (
-        "Check the model's name and the key in the environment; `perdure config show` says which keys are there."
+    default_remedy = Remedy(
+        "Check the model's name and the key in the environment; ", Run("config show"), " says which keys are there."
     )
 
 
@@ -462,14 +503,16 @@ class BudgetExceeded(ProviderUnavailable):
     """Background work has used up what it may send today."""
 
     code = "budget_exceeded"
-    default_remedy = "It goes on by itself tomorrow; `perdure egress` shows what was used, and for what."
+    default_remedy = Remedy("It goes on by itself tomorrow; ", Run("egress"), " shows what was used, and for what.")
 
 
 class ModelUnavailable(ProviderUnavailable):
     """No language model can be asked."""
 
     code = "no_llm"
-    default_remedy = "Check the setting `llm`, and that the server runs; `perdure doctor --online` asks it."
+    default_remedy = Remedy(
+        "Check the setting `llm`, and that the server runs; ", Run("doctor", online=True), " asks it."
+    )
 
 
 class ModelOutputInvalid(ModelUnavailable):
@@ -478,7 +521,7 @@ class ModelOutputInvalid(ModelUnavailable):
     # Everything that it said, the first answer first.
     outputs: tuple[str, ...] = ()
     code = "bad_model_output"
-    default_remedy = "`perdure parked` shows what it said, and asks again."
+    default_remedy = Remedy(Run("parked"), " shows what it said, and asks again.")
 
 
 class EmbedderUnavailable(ProviderUnavailable):
@@ -487,7 +530,9 @@ class EmbedderUnavailable(ProviderUnavailable):
     # The vectors of the other texts by their place, when it is only some of the texts that get none.
     good: Mapping[int, Any] | None = None
     code = "no_embedder"
-    default_remedy = "Check the embedder that was given; `perdure work` then makes the vectors that are missing."
+    default_remedy = Remedy(
+        "Check the embedder that was given; ", Run("work"), " then makes the vectors that are missing."
+    )
 
 
 def shown(value: object, most: int = 60) -> str:

@@ -14,6 +14,7 @@ from typing import Final, Literal, Self, TypeAlias, TypeGuard
 
 from perdure.errors import InvalidInput, NotAFile, StoreRemote
 from perdure.files import directory
+from perdure.remedies import Flag, Remedy
 from perdure.text.patterns import pattern
 from perdure.validation import refuse_address
 from perdure.values import value_class
@@ -89,7 +90,8 @@ class StoreLocation:
         """
         if self.kind == "memory":
             raise InvalidInput(
-                f"A store that lives in memory has no place for {name}.", remedy="Name a file with --store."
+                f"A store that lives in memory has no place for {name}.",
+                remedy=Remedy("Name a file with ", Flag("store"), "."),
             )
         if self.home is None:
             path = self.path.absolute()

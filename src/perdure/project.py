@@ -11,6 +11,9 @@ from perdure.files import read_regular
 
 _MOST_BYTES: Final = 4096
 _PROJECT: Final = ("PERDURE_PROJECT", "CLAUDE_PROJECT_DIR")
+_MOST_OF_A_CONFIG: Final = 1 << 16
+_MOST_OF_A_NAME: Final = 200
+_ORIGIN: Final = '[remote "origin"]'
 
 
 def project_directory(environ: Mapping[str, str]) -> Path | None:
@@ -34,6 +37,47 @@ def project_root(folder: str | os.PathLike[str]) -> Path:
     """
     root, worktree = _repository_around(folder)
     return worktree.main if worktree is not None and worktree.is_known else root
+
+
+def working_tree(folder: str | os.PathLike[str]) -> Path:
+    """Where the working tree begins that a folder is in, be it a linked one; else the folder itself."""
+    return _repository_around(folder)[0]
+
+
+def nearest_with(folder: str | os.PathLike[str], *path: str) -> Path:
+    """The nearest folder that has this path, from this one up to where its working tree begins; else that beginning."""
+    here, root = Path(os.path.realpath(folder)), working_tree(folder)
+    for candidate in (here, *here.parents):
+        if candidate == root or candidate.joinpath(*path).exists():
+            return candidate
+    return root
+
+
+def project_label(folder: str | os.PathLike[str]) -> str:
+    """What memories call the project that they come from: the name of its repository, be this a folder inside, a
+    worktree or a clone with another name. It is a label and no proof: whoever packs a repository chooses it.
+    """
+    root = project_root(folder)
+    return (_name_of_origin(root / ".git" / "config") or root.name)[:_MOST_OF_A_NAME]
+
+
+def _name_of_origin(config: Path) -> str:
+    """`website`, where a repository was cloned from `git@example.org:team/website.git` or from `/srv/website/.git`. Its
+    settings are read as text: git would do what they say.
+    """
+    try:
+        lines = read_regular(config, _MOST_OF_A_CONFIG)[:_MOST_OF_A_CONFIG].decode("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    section = url = ""
+    for line in map(str.strip, lines):
+        section = line if line.startswith("[") else section
+        name, _, value = line.partition("=")
+        if section == _ORIGIN and name.strip() == "url":
+            url = value.strip()
+    path = url.replace("\\", "/").rstrip("/").removesuffix("/.git").removesuffix(".git").rstrip("/")
+    name = path.rpartition("/")[2].rpartition(":")[2]
+    return name if name.isprintable() and name.strip(". ") else ""
 
 
 def unconfirmed_root(folder: str | os.PathLike[str]) -> Path | None:

@@ -1,137 +1,144 @@
-"""Remedies in the words of whoever reads them.
-
-A remedy is written once, in the words of the command line: `perdure restore 7`, `--force`. Python, the tools of a model
-and the HTTP API call the same things by names of their own.
+"""What to do about an error, as a value: sentences, and in them commands and options that each reader calls otherwise.
+`Run("restore", 7)` is `perdure restore 7` on the command line, `memory.restore(7)` in Python, a tool for a model,
+and `POST /v1/memories/7/restore` over HTTP.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 Words: TypeAlias = Literal["cli", "python", "mcp", "http"]
+READERS: Final[tuple[Words, ...]] = get_args(Words)
 
-# A command with its arguments: numbers, ids, names in capitals, options, and the values of some of these.
-_WITH_VALUE: Final = ("--tier", "--trust", "--store", "--related", "--erased", "--scope")
-_VALUED: Final = rf"(?:{'|'.join(_WITH_VALUE)}) [\w./~-]*[\w/~-]"
-_ARGUMENT: Final = rf"{_VALUED}|--[a-z-]+|[0-9a-f]{{8}}(?:-[0-9a-f]{{4,12}}){{4}}|\d+\b|[A-Z]{{2,}}\b"
-_NAME: Final = "config unset [a-z_]+|(?:bank|checkpoint|config|session|token) [a-z]+|[a-z][a-z-]*"
-_COMMAND: Final = re.compile(rf"`?\bperdure (?P<name>{_NAME})(?P<arguments>(?: (?:{_ARGUMENT}))*)`?")
-# Options that are arguments in Python and in a request, too. Others are those of a server, which its person starts.
-_OPTION: Final = re.compile(r"--(?:force|overwrite|revive|expected-version|namespace|store)(?![\w-])")
-_SERVERS: Final = ("mcp", "serve")
-_PLACES: Final[Mapping[tuple[Words, str], str]] = {
-    ("python", "--store"): "`Memory(path)`",
-    ("python", "--namespace"): "`memory.namespace(…)`",
-    ("http", "--namespace"): "`?namespace=`",
-}
-
-# What a command is called elsewhere; one that is missing has no other name there.
-_METHODS: Final[Mapping[str, str]] = {
+# Commands that are called otherwise in Python; all others have the name of their verb.
+_VERBS: Final[Mapping[str, str]] = {
     "show": "get", "import": "import_", "restore-backup": "restore_backup", "checkpoint list": "checkpoints",
     "checkpoint delete": "delete_checkpoint",
-} | {name: name for name in (
-    "backup", "doctor", "egress", "erase", "export", "forget", "history", "list", "log", "parked", "promote", "recall",
-    "remember", "restore", "review", "undo", "update", "work",
-)}  # fmt: skip
+}  # fmt: skip
+# Commands that are no verb of a memory: whoever runs the program runs them.
+_NO_VERB: Final = frozenset("bank config install mcp migrate retro serve session token uninstall".split())
+# Verbs that say something without an argument.
+_NO_ARGUMENT: Final = frozenset("doctor egress list log parked review work checkpoints".split())
 _TOOLS: Final[Mapping[str, str]] = {
+    "checkpoint delete": "checkpoint_delete", "checkpoint list": "checkpoint_list",
     "forget": "forget", "list": "recall", "recall": "recall", "remember": "remember", "show": "recall_detail",
     "update": "memory_update",
 }  # fmt: skip
-_ROUTES: Final[Mapping[str, str]] = {
-    "checkpoint delete": "DELETE /v1/checkpoints/{}", "checkpoint list": "GET /v1/checkpoints",
-    "egress": "GET /v1/egress", "erase": "POST /v1/erase", "forget": "DELETE /v1/memories/{}",
-    "history": "GET /v1/memories/{}/history",
-    "list": "GET /v1/memories", "log": "GET /v1/log", "parked": "GET /v1/parked",
-    "promote": "POST /v1/memories/{}/promote", "recall": "POST /v1/recall", "remember": "POST /v1/memories",
-    "restore": "POST /v1/memories/{}/restore", "review": "GET /v1/review", "show": "GET /v1/memories/{}",
-    "undo": "POST /v1/undo", "update": "PATCH /v1/memories/{}", "work": "POST /v1/work",
-}  # fmt: skip
-_NO_ARGUMENT: Final = frozenset({"doctor", "egress", "list", "log", "parked", "review", "work", "checkpoint list"})
-# Where a remedy speaks of the surroundings of the command line, and not of a command.
-_OWN: Final[Mapping[Words, Mapping[str, str]]] = {
-    "python": {
-        "store_missing": "Check the path, or leave out create=False to make a store there.",
-        "unauthenticated": "Give one as `Memory(token=…)`, or put it into PERDURE_TOKEN; `perdure token create`, where "
-        "the server runs, makes one.",
-    },
-    "http": {
-        "unauthenticated": "Send one as `Authorization: Bearer TOKEN`; `perdure token create` makes one. Whoever runs "
-        "the server can run that command.",
-    },
-    "mcp": {
-        "not_found": "Look for it with recall; its number is behind the #.",
-        "conflict": "Look at it with recall_detail, then decide.",
-        "bad_reference": "Give the number of the memory, as recall shows it behind the #.",
-    },
+# Options that are no arguments of a verb.
+_PLACES: Final[Mapping[tuple[str, str], str]] = {
+    ("python", "store"): "Memory(path)",
+    ("python", "namespace"): "memory.namespace(…)",
+    ("http", "namespace"): "?namespace=",
 }
-_PERSON: Final[Mapping[Words, str]] = {
+_PERSON: Final[Mapping[str, str]] = {
     "mcp": "A person can run that command.",
     "http": "Whoever runs the server can run that command.",
 }
 
 
-def in_words_of(reader: Words, remedy: str, *, code: str = "", is_default: bool = False) -> str:
-    """The remedy of an error with this `code`; `is_default`: it is the one of its class."""
-    own = _OWN.get(reader, {}) if is_default else {}
-    if reader == "cli" or code in own:
-        return own.get(code, remedy)
-    rewrite = {"python": as_call, "mcp": as_tool, "http": as_route}[reader]
-    for_a_person = False
+class Run:
+    """A command with its arguments: numbers, ids, names in capitals that stand for something; and its options."""
 
-    def command(found: re.Match[str]) -> str:
-        nonlocal for_a_person
-        told = rewrite(found["name"], found["arguments"].split())
-        for_a_person |= told is None and found["name"] not in _SERVERS
-        return f"`perdure {found['name']}{found['arguments']}`" if told is None else f"`{told}`"
+    __slots__ = ("arguments", "name", "options")
 
-    def option(found: re.Match[str]) -> str:
-        name = found[0]
-        if name in {"--store", "--namespace"}:
-            return _PLACES.get((reader, name), name)
-        return f"`{_keyword(name) if reader == 'python' else name.removeprefix('--').replace('-', '_')}`"
+    def __init__(self, name: str, *arguments: object, **options: Any) -> None:
+        self.name, self.arguments, self.options = name, arguments, options
 
-    # Options of a command are part of it; those that are left stand alone.
-    parts = re.split(r"(`[^`]*`)", _COMMAND.sub(command, remedy))
-    told = "".join(part if part.startswith("`") else _OPTION.sub(option, part) for part in parts)
-    if for_a_person and reader in _PERSON and "person" not in told:
-        told = f"{told}{'' if told.endswith('.') else '.'} {_PERSON[reader]}"
-    return told
+    def told(self, reader: Words) -> str | None:
+        """In the words of the reader; None where they have none for it."""
+        if reader == "cli":
+            return " ".join(("perdure", self.name, *map(str, self.arguments), *self._flags()))
+        if self.name.partition(" ")[0] in _NO_VERB:
+            return None
+        if reader == "python":
+            return self._call()
+        if reader == "mcp":
+            tool = None if self.options else _TOOLS.get(self.name)
+            return tool and " ".join((tool, *map(str, self.arguments)))
+        return self._route()
 
+    def _flags(self) -> list[str]:
+        flags: list[str] = []
+        for name, value in self.options.items():
+            option = f"--{name.replace('_', '-')}"
+            flags += [option] if value is True else [f"{option} {each}" for each in _several(value)]
+        return flags
 
-def as_call(name: str, arguments: Sequence[str]) -> str | None:
-    if name not in _METHODS:
-        return None
-    memory, told = "memory", list[str]()
-    words = iter(arguments)
-    for word in words:
-        if word == "--store":
-            memory = f"Memory({_literal(next(words, 'PATH'))})"
-        elif word.startswith("--"):
-            told.append(_keyword(word, next(words, None) if word in _WITH_VALUE else None))
-        else:
-            told.append(_literal(word))
-    return f"{memory}.{_METHODS[name]}({', '.join(told) or ('' if name in _NO_ARGUMENT else '…')})"
+    def _call(self) -> str:
+        options = dict(self.options)
+        memory = f"Memory({_literal(options.pop('store'))})" if "store" in options else "memory"
+        verb = _VERBS.get(self.name, self.name)
+        told = [_literal(each) for each in self.arguments]
+        told += [f"{name}={_literal(value)}" for name, value in options.items()]
+        return f"{memory}.{verb}({', '.join(told) or ('' if verb in _NO_ARGUMENT else '…')})"
 
+    def _route(self) -> str | None:
+        from perdure.operations import ROWS
 
-def _literal(word: str) -> str:
-    """A number, a name in capitals that stands for something, or a text."""
-    return word if word.isdigit() or word.isupper() else repr(word)
-
-
-def _keyword(option: str, value: str | None = None) -> str:
-    plain = option.removeprefix("--").replace("-", "_")
-    if plain.startswith("no_"):
-        return f"{plain.removeprefix('no_')}=False"
-    return f"{plain}={'True' if value is None else _literal(value)}"
+        verb = _VERBS.get(self.name, self.name)
+        if verb == "forget":
+            return f"DELETE /v1/memories/{_first(self.arguments)}"
+        # What is about one memory has its address; else the way to ask that needs no body is the shortest to say.
+        ways = sorted((not row.places, row.method != "GET", row.method, row.path) for row in ROWS if row.verb == verb)
+        if not ways:
+            return None
+        _, _, method, path = ways[0]
+        return f"{method} {re.sub('{[^}]*}', _first(self.arguments), path, count=1)}"
 
 
-def as_tool(name: str, arguments: Sequence[str]) -> str | None:
-    if name not in _TOOLS or any(word.startswith("--") for word in arguments):
-        return None
-    return " ".join((_TOOLS[name], *arguments))
+class Flag:
+    """An option of the command that failed."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def told(self, reader: Words) -> str:
+        if reader == "cli" or (self.name == "store" and reader != "python"):
+            return f"--{self.name.replace('_', '-')}"
+        plain = f"{self.name}=True" if reader == "python" else self.name
+        return f"`{_PLACES.get((reader, self.name), plain)}`"
 
 
-def as_route(name: str, arguments: Sequence[str]) -> str | None:
-    return _ROUTES[name].format(arguments[0] if arguments else "{ref}") if name in _ROUTES else None
+class Remedy:
+    """Texts, commands and options, in their order. A reader for whom other words are needed is told those."""
+
+    __slots__ = ("others", "parts")
+
+    def __init__(self, *parts: str | Run | Flag, **others: str) -> None:
+        self.parts, self.others = parts, others
+
+    def told(self, reader: Words) -> str:
+        if reader in self.others:
+            return self.others[reader]
+        words, for_a_person = list[str](), False
+        for place, part in enumerate(self.parts):
+            if isinstance(part, Run):
+                own = part.told(reader)
+                for_a_person |= own is None and part.name not in {"mcp", "serve"}
+                # A command at the end stands alone, to be copied.
+                is_alone = reader == "cli" and words and words[-1].endswith(": ") and place == len(self.parts) - 1
+                told = own or part.told("cli")
+                words.append(f"{told}" if is_alone else f"`{told}`")
+            else:
+                words.append(part if isinstance(part, str) else part.told(reader))
+        text = "".join(words)
+        if for_a_person and reader in _PERSON and "person" not in text:
+            text = f"{text}{'' if text.endswith('.') else '.'} {_PERSON[reader]}"
+        return text
+
+
+def _first(arguments: tuple[object, ...]) -> str:
+    return str(arguments[0]) if arguments else "{ref}"
+
+
+def _literal(value: object) -> str:
+    """A name in capitals stands for something; all else is what it is."""
+    return value if isinstance(value, str) and value.isupper() else repr(value)
+
+
+def _several(value: object) -> list[object]:
+    return [*cast("list[object]", value)] if isinstance(value, list) else [value]

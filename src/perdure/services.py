@@ -22,6 +22,7 @@ from perdure.errors import EmbedderUnavailable, InvalidInput, SettingsInvalid, S
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import Filter, Finding, Recall
+from perdure.remedies import Flag, Remedy
 from perdure.settings import Settings
 from perdure.store.capacity import EvictionRule
 from perdure.store.port import Store
@@ -328,7 +329,9 @@ def _database(settings: Settings) -> Address:
     if settings.store.kind != "database" or settings.store.scheme != "postgresql":
         raise InvalidInput(
             "The store is no PostgreSQL database, so it has no tables that somebody has to make.",
-            remedy="A store in a file is brought up to date when it is opened. Name a database with --store.",
+            remedy=Remedy(
+                "A store in a file is brought up to date when it is opened. Name a database with ", Flag("store"), "."
+            ),
         )
     from perdure.providers.plugins import load_store
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import count
 from pathlib import Path
 
 import pytest
 from bank.banks import make_global, make_project, write_bank
 
 from perdure import Memory
-from perdure.bank import entries
+from perdure.bank import entries, importing
 from perdure.bank.importing import import_bank, import_if_empty
 
 
@@ -168,3 +170,23 @@ def test_what_an_earlier_version_imported_gets_its_lines_from_its_own_bank_alone
     for name, advice in (("other", "guess"), ("shop", "wait"), ("shop-again", "guess")):
         import_bank(memory, make_project(tmp_path / name, {"heuristics": text.format(advice)}), private=True)
     assert memory.get(1).metadata["bank_lines"] == ["Instead: wait"]
+
+
+def test_a_first_import_that_is_cut_short_has_the_strongest_of_each_kind(memory: Memory, tmp_path: Path):
+    """The next session takes the rest."""
+    kinds = {
+        kind: "".join(f"### {kind} {n}\nText of {kind} {n}.\n- Observation count: {n}\n" for n in range(1, 101))
+        for kind in ("anti-patterns", "patterns", "heuristics")
+    }
+    project = make_project(tmp_path / "shop", kinds)
+    ticks = count()
+    with pytest.MonkeyPatch.context() as patch:
+        # The time is up after the first portion.
+        patch.setattr(importing, "monotonic", lambda: next(ticks))
+        done = import_bank(memory, project, private=True, budget=1.5)
+    found = Counter(record.category for record in memory.list(limit=1000))
+    assert done.unfinished
+    assert min(found[kind] for kind in kinds) >= 40
+    assert {"heuristics 100", "patterns 100", "anti-patterns 100"} <= {r.title for r in memory.list(limit=1000)}
+    import_bank(memory, project, private=True)
+    assert len(memory.list(limit=1000).records) == 300

@@ -145,4 +145,4 @@ def test_an_export_that_cannot_be_written_names_the_file_that_was_asked_for(user
 
 
 def test_errors_name_no_page_that_an_installed_program_has_not():
-    assert not [error.code for error in all_errors() if "docs/" in error.default_remedy]
+    assert not [error.code for error in all_errors() if "docs/" in error().remedy]

@@ -52,6 +52,19 @@ def home(stranger: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return stranger
 
 
+@pytest.mark.parametrize("place", ["above", "below"])
+def test_what_codex_writes_beside_our_lines_changes_nothing(newcomer: User, home: Path, place: str):
+    newcomer.done("install", "codex")
+    path = home / ".codex" / "config.toml"
+    own, theirs = path.read_text(encoding="utf-8"), '[model_providers.x]\nname = "x"\n'
+    path.write_text(f"{theirs}\n{own}" if place == "above" else f"{own}\n{theirs}", encoding="utf-8")
+    kept = path.read_bytes()
+    told = newcomer("doctor", "codex")
+    assert "is not in the configuration" not in told.out + told.err
+    newcomer.done("install", "codex")
+    assert path.read_bytes() == kept
+
+
 def files(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()

@@ -41,6 +41,12 @@ def test_unquoted_words_are_one_question(filled: User):
     assert "Bob plays chess" in filled.done("recall", "who", "plays", "chess?").out
 
 
+def test_the_same_question_asked_before_is_no_answer(filled: User):
+    said = '{"conversation_id": "c", "role": "user", "content": "Who plays chess?"}\n'
+    filled.done("chat", "import", "-", stdin=said)
+    assert texts(filled.done("recall", "who plays chess", "--json")) == ["Bob plays chess"]
+
+
 def test_a_question_can_be_piped_in(filled: User):
     assert "Bob plays chess" in filled.done("recall", stdin="who plays chess?\n").out
 

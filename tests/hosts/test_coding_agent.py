@@ -67,6 +67,35 @@ def test_a_correction_is_what_the_next_session_is_told(claude: Claude):
     assert "Read real samples of a file" not in third.requests[0].text
 
 
+def test_a_person_s_correction_in_one_session_is_told_in_the_third_and_where_they_were(claude: Claude):
+    """Nobody calls a tool: the session that ends is learned from by whoever works next."""
+    install(claude)
+    prompts = ("Install the packages.", "no, use pnpm here, we never use npm in this repo")
+    claude(*prompts, steps=["I ran npm install.", "I ran pnpm install. The lint job is still open."])
+    claude.perdure("work")
+    second = claude("Where were we?", steps=["At the packages."])
+    for words in ("Last session here", "Install the packages.", "The lint job is still open."):
+        assert words in second.requests[0].text, words
+    third = claude("Add a package for dates.", steps=["Done."])
+    assert "We never use npm in" in third.requests[0].text
+
+
+@pytest.mark.parametrize("host", INSTALLED_AS, indirect=["host"])
+def test_whoever_asks_where_they_were_is_told_the_last_session_in_every_host(host: Host):
+    options: list[str] = []
+    if host.name == "codex":
+        trust = f'[projects."{host.project}"]\ntrust_level = "trusted"\n'
+        write_text(host.home / ".codex" / "config.toml", trust)
+        options = ["--dangerously-bypass-hook-trust"]
+    install(host, "project")
+    host("Write a parser for CSV files.", steps=["Done, but the quotes are still open."], options=options)
+    host.perdure("work")
+    turn = host("Go on with yesterday's work.", steps=["Done."], options=options)
+    assert turn.exit_code == 0, turn.errors
+    assert "Write a parser for CSV files." in turn.requests[0].text
+    assert "the quotes are still open" in turn.requests[0].text
+
+
 def test_a_resumed_session_is_told_nothing_twice(claude: Claude):
     install(claude)
     claude("Keep that in mind.", steps=[Call("store_memory", LEARNING), "Stored."])

@@ -130,6 +130,57 @@ def test_a_model_cannot_forget_what_only_a_person_may(store: Path):
     assert refused.value.code == "not_allowed"
 
 
+def test_the_same_learning_again_counts_and_keeps_its_words(host: Host, store: Path):
+    first = learn(host)
+    again = learn(
+        host, description="RETRYING a post without an idempotency key  doubles orders", name="n", reasoning="r",
+        category="patterns", references=["orders.py"],
+    )  # fmt: skip
+    assert (again["number"], again["outcome"], again["version"]) == (first["number"], "observed", 1)
+    assert "category (anti-patterns)" in " ".join(again["notes"])
+    with Memory(store, embedder="none") as memory:
+        record = memory.get(first["number"])
+    assert (record.title, record.reasoning) == ("Retry with a key", "Two orders were shipped twice")
+    assert (record.category, record.observation_count) == ("anti-patterns", 2)
+    assert record.references == ("orders.py",)
+
+
+def test_a_recall_is_ordered_by_fit_and_leaves_out_the_open_turn_and_messages_of_few_words(store: Path):
+    session = {"session_id": "now", "source_project": "website"}
+    with Memory(store, embedder="none") as memory:
+        memory.conversation("before").add_messages(
+            {"role": role, "content": text}
+            for role, text in (
+                ("user", "The deploy key is on my mind, somebody should write about keys one day, I think"),
+                ("assistant", "Deploy keys are a long story with many chapters, and some of them are sad"),
+                ("user", "deploy key?"),
+            )
+        )
+        memory.conversation("now").add_messages(
+            [{"role": "user", "content": "Please tell me who rotates the deploy key here", **session}]
+        )
+    with served(store, origin=Origin(session="now")) as host:
+        host.call("remember", text="Who rotates the deploy key: the platform team")
+        answer = host.call("recall", query="who rotates the deploy key?")
+        texts = [each["text"] for each in answer["memories"]]
+        assert texts[0] == "Who rotates the deploy key: the platform team"
+        assert "deploy key?" not in texts
+        assert not any(text.startswith("Please tell me") for text in texts)
+        said = host.text("recall", query="who rotates the deploy key?")
+        assert [said.index(text) for text in texts] == sorted(said.index(text) for text in texts)
+
+
+def test_what_had_no_room_is_named_in_a_few_words_to_be_read_in_a_second_step(host: Host):
+    for number in range(20):
+        host.call("remember", text=f"Bridge {number}: " + "the bridge is long and old. " * 20, title=f"Bridge {number}")
+    answer = host.call("recall", query="bridge", limit=20, maxTokens=600)
+    assert len(answer["index"]) == 2
+    assert answer["index"][0]["number"] in answer["omitted"]
+    assert answer["index"][0]["text"].startswith("Bridge ")
+    (read,) = host.call("recall_detail", ids=[answer["index"][0]["number"]])["memories"]
+    assert "long and old" in read["text"]
+
+
 def test_a_long_answer_is_cut_to_its_tokens_and_says_what_it_left_out(host: Host):
     for n in range(30):
         host.call("remember", text=f"Release {n} of the river bridge project: " + f"detail {n} and more words " * 12)
@@ -196,13 +247,20 @@ def test_every_tool_says_all_that_a_host_decides_by(model: Host):
         Draft202012Validator.check_schema(tool["inputSchema"])
         Draft202012Validator.check_schema(tool["outputSchema"])
         assert len(tool["description"]) < 1000
-    assert {name for name, tool in model.tools().items() if "_meta" in tool} == {"remember", "recall"}
+    assert {name for name, tool in model.tools().items() if "_meta" in tool} == {
+        "remember", "recall", "store_memory",
+    }  # fmt: skip
 
 
 def test_the_tools_take_little_of_a_prompt(host: Host):
-    """Hosts show a model names, descriptions and what goes in."""
-    shown = [[tool["name"], tool["description"], tool["inputSchema"]] for tool in host.tools().values()]
-    assert len(json.dumps(shown, separators=(",", ":"))) < 7_000
+    """Hosts show a model names, descriptions and what goes in, at about four characters a token; some of them also what
+    comes out.
+    """
+    tools = list(host.tools().values())
+    shown = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in tools]
+    assert len(json.dumps(shown, separators=(",", ":"))) / 4 <= 1_300
+    comes_out = [tool["outputSchema"] for tool in tools]
+    assert len(json.dumps(comes_out, separators=(",", ":"))) / 4 <= 320
 
 
 def leaves(value: Any) -> Iterator[Any]:

@@ -140,6 +140,23 @@ def test_what_is_no_request_gets_an_error_of_the_protocol_and_the_next_one_an_an
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "id"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":"', b'"}', 7),
+        (b'{"method":"tools/call","params":"', b'","jsonrpc":"2.0","id":"a-8"}', "a-8"),
+        (b'{"method":"tools/call","params":{"text":"', b'","id":9}}', None),
+    ],
+)
+def test_whoever_sends_too_much_at_once_is_told_so_by_the_id_of_the_call(
+    host: Host, before: bytes, after: bytes, id: int | str | None
+):
+    host.write(before + b"x" * MAX_MESSAGE + after)
+    answer = host.next()
+    assert (answer["id"], answer["error"]["code"]) == (id, -32600)
+    assert host.request("tools/list")["tools"]
+
+
+@pytest.mark.parametrize(
     "line",
     [b"", b"  ", b'{"jsonrpc": "2.0", "id": 5, "result": {}}', b'{"jsonrpc": "2.0", "method": "notifications/x"}'],
 )

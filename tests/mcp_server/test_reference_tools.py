@@ -155,6 +155,11 @@ def test_a_prompt_without_a_trigger_matches_nothing(reference: Host):
     assert (answer["matched"], answer["memories"]) == (False, [])
 
 
+def test_an_error_about_a_checkpoint_names_the_tool_that_lists_them(reference: Host):
+    with pytest.raises(ToolFailed, match="`checkpoint_list` shows them"):
+        reference.call("checkpoint_restore", name="nowhere")
+
+
 def test_what_became_of_a_checkpoint_is_said_as_data_and_as_text(reference: Host):
     for tool, outcome in (("checkpoint_create", "created"), ("checkpoint_delete", "deleted")):
         result = reference.request("tools/call", name=tool, arguments={"name": "one"})

@@ -43,7 +43,7 @@ def tokens(shared: RunningServer) -> dict[str, str | None]:
     _, foreign = file.create("foreign", scopes=SCOPES, namespaces=("theirs",), writer="person")
     file.revoke("revoked")
     wrong = shared.owner[:-1] + ("a" if shared.owner[-1] != "a" else "b")
-    other_store = TokenFile(shared.store.with_name("other.db")).create("other", scopes=SCOPES, namespaces=None)[1]
+    other_store = TokenFile(f"{shared.store}-other.db").create("other", scopes=SCOPES, namespaces=None)[1]
     return {
         "none": None, "empty": "", "wrong": wrong, "of another store": other_store, "expired": expired,
         "revoked": revoked, "foreign": foreign,

@@ -69,6 +69,17 @@ def test_what_a_session_is_told_about_its_project_has_a_limit_and_cannot_leave_i
     assert "</system-reminder>" not in text
 
 
+def test_a_session_that_is_resumed_is_told_only_what_is_new_about_its_project(memory: Memory, project: Path):
+    memory.remember("User is called Priya", category="identity")
+    last_session(memory, *LAST)
+    assert "Priya" in session_block(memory, project, session="now").text
+    memory.remember("The user prefers pytest", category="preference")
+    resumed = session_block(memory, project, session="now", source="resume").text
+    assert "pytest" in resumed
+    assert "Priya" not in resumed
+    assert "Last session" not in resumed
+
+
 def test_what_an_untrusted_project_brought_is_not_told_about_another(memory: Memory, project: Path):
     with Memory(embedder="none") as own:
         own.remember(

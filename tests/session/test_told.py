@@ -10,14 +10,19 @@ import pytest
 from bank.projects import write
 from cli.user import User
 from hook.hosts import HostSession, tell
-from specs.projects import configure, feature, learn, repository, told
+from specs.projects import configure, feature, git, learn, repository, told
 
 from perdure import Memory
 from perdure.bank.importing import import_bank
 from perdure.bank.plain import HEADINGS
 from perdure.clock import local_day
 from perdure.model import LEARNING_CATEGORIES
+from perdure.project import project_label
+from perdure.session.origin import find_origin
+from perdure.session.signals import collect_signals
 from perdure.session.start import MOST_CHARACTERS
+from perdure.testing.embedder import WordEmbedder
+from perdure.trusted_projects import trust
 
 if TYPE_CHECKING:
     from clocks import HandClock
@@ -164,3 +169,88 @@ def test_a_resume_tells_only_what_is_new(project: Path, stranger: Path):
     with Memory(embedder="none") as memory:
         memory.remember("No learning at all")
     assert told(project, session="monday", source="resume").repeated
+
+
+def started(folder: Path, name: str = "first") -> str:
+    session = HostSession("claude", folder, id=name)
+    return tell(session, session.start("startup")).context
+
+
+def test_a_folder_inside_a_repository_is_its_project(project: Path, stranger: Path):
+    """The bank, the feature and the configuration lie at the root; what is learned has the name of the repository."""
+    inside = project / "packages" / "api"
+    inside.mkdir(parents=True)
+    write(project, "docs/knowledge-bank/anti-patterns.md", ENTRY)
+    feature(project, spec="Read files of unknown encoding")
+    assert "Guessing encodings" in started(inside)
+    assert collect_signals(inside).feature == "parser"
+    assert find_origin({"CLAUDE_PROJECT_DIR": str(inside)}).project == "website"
+    write(inside, "docs/knowledge-bank/heuristics.md", "### Nearer\nThe nearest bank counts.\n")
+    configure(project, memory_semantic_enabled=False)
+    assert "The nearest bank counts." in started(inside, "second")
+
+
+def test_worktrees_and_clones_are_the_project_of_their_repository(project: Path, tmp_path: Path):
+    write(project, "README.md", "x")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "--message", "all")
+    git(project, "worktree", "add", "--quiet", str(tmp_path / "wt-feature-1"))
+    git(project, "clone", "--quiet", str(project), str(tmp_path / "copy"))
+    with Memory(":memory:", embedder="none") as memory:
+        learn(memory, "Read samples", source_project="website")
+        for folder in (tmp_path / "wt-feature-1", tmp_path / "copy"):
+            assert find_origin({"CLAUDE_PROJECT_DIR": str(folder)}).project == "website"
+            assert "Read samples" in told(folder, memory).text
+        assert told(repository(tmp_path / "other"), memory).text == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "label"),
+    [
+        ("git@example.org:team/shop.git", "shop"), ("https://example.org/team/shop/", "shop"),
+        ("/srv/git/shop/.git", "shop"), ("..", "website"), ("", "website"),
+    ],
+)  # fmt: skip
+def test_a_project_is_called_as_its_repository(project: Path, url: str, label: str):
+    with (project / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write(f'[remote "other"]\n\turl = /srv/no\n[remote "origin"]\n\turl = {url}\n')
+    assert project_label(project) == label
+
+
+def test_a_session_that_was_told_nothing_is_listed_with_its_project(project: Path, user: User):
+    with Memory(embedder="none") as memory:
+        learn(memory, "Read samples", source_project="ledger")
+    assert started(project) == ""
+    (seen,) = user.done("session", "list", "--json").json["sessions"]
+    assert (seen["project"], seen["injected"]) == ("website", 0)
+
+
+def test_until_their_vectors_are_there_the_most_prominent_fill_the_free_places(project: Path, stranger: Path):
+    """Words alone find hardly anything of what was just imported."""
+    entries = "".join(f"### Rule {n}\nText of {n}.\n- Observation count: {n}\n" for n in range(1, 4))
+    write(project, "docs/knowledge-bank/heuristics.md", entries + "\n### Files\nRead files of unknown encoding.\n")
+    feature(project, spec="Read files of unknown encoding")
+    with Memory(embedder=WordEmbedder()) as memory:
+        import_bank(memory, project, private=True)
+        block = told(project, memory)
+    assert [hit.record.title for hit in block.entries] == ["Files", "Rule 3", "Rule 2", "Rule 1"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("memory_injection_limt", 3, "memory_injection_limt is not known; memory_injection_limit is."),
+        ("memory_embedding_provider", "gemini", "GEMINI_API_KEY is not set"),
+    ],
+)
+def test_what_of_the_configuration_does_nothing_is_said(
+    project: Path, user: User, monkeypatch: pytest.MonkeyPatch, key: str, value: object, said: str
+):
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    configure(project, **{key: value})
+    trust(project)
+    with Memory(":memory:", embedder="none") as memory:
+        learn(memory, "Read samples")
+        assert said in told(project, memory).text
+    monkeypatch.chdir(project)
+    assert said in user("doctor").out

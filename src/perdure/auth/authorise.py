@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final, Literal, TypeAlias, get_args
 
 from perdure.errors import AccessDenied, Unauthenticated, shown
+from perdure.remedies import Remedy, Run
 from perdure.vocabulary import Writer
 
 Scope: TypeAlias = Literal["read", "write", "delete", "admin"]
@@ -55,21 +56,21 @@ def authorise(token: AccessToken | None, action: Action, namespace: str | None, 
     missing = [scope for scope in action.scopes if scope not in token.scopes]
     if missing:
         has = ", ".join(token.scopes) or "none"
-        wanted = " ".join(f"--scope {scope}" for scope in SCOPES if scope in {*token.scopes, *action.scopes})
+        wanted = [scope for scope in SCOPES if scope in {*token.scopes, *action.scopes}]
         raise AccessDenied(
             f"{action.name} needs the scope {missing[0]}, and the token has {has}.",
-            remedy=f"Use a token that has it: `perdure token create NAME {wanted}` makes one.",
+            remedy=Remedy("Use a token that has it: ", Run("token create", "NAME", scope=wanted), " makes one."),
         )
     if token.namespaces is None:
         return token
     if namespace is None:
         raise AccessDenied(
             f"{action.name} is about all namespaces, and the token is good for some of them.",
-            remedy="Use a token for all namespaces: `perdure token create --all-namespaces`.",
+            remedy=Remedy("Use a token for all namespaces: ", Run("token create", all_namespaces=True), "."),
         )
     if namespace not in token.namespaces:
         raise AccessDenied(
             f"The token is not good for the namespace {shown(namespace)}.",
-            remedy="Name a namespace that it is good for; `perdure token list` shows them.",
+            remedy=Remedy("Name a namespace that it is good for; ", Run("token list"), " shows them."),
         )
     return token

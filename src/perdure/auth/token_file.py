@@ -39,6 +39,7 @@ from perdure.errors import (
 )
 from perdure.files import private_folder
 from perdure.location import StoreLocation, StrPath, locate
+from perdure.remedies import Remedy, Run
 from perdure.validation import check_choice, check_namespaces, check_single_line
 from perdure.vocabulary import WRITERS, Writer
 
@@ -125,7 +126,7 @@ class TokenFile:
         valid = [each for each in self.list() if each.revoked_at is None]
         named = next((each for each in valid if name in (each.id, each.name)), None)
         if named is None:
-            raise NotFound(f"No valid token is called {shown(name)}.", remedy="See them: perdure token list")
+            raise NotFound(f"No valid token is called {shown(name)}.", remedy=Remedy("See them: ", Run("token list")))
         now = self._clock()
         with self._writing(self._path) as descriptor:
             _append(descriptor, {"revoke": named.id, "at": format_time(now)})

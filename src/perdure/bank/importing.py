@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import zip_longest
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.bank.entries import BankEntry, SkippedEntry, global_bank, local_bank, read_bank
-from perdure.bank.plain import without_duplicates
+from perdure.bank.plain import prominence, without_duplicates
 from perdure.bank.sections import name_in_keys
 from perdure.errors import PerdureError
 from perdure.files import directory, private_folder
@@ -148,7 +149,8 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
     if not dry_run:
         memory.note_markdown(None if project is None else Path(project), None if private else folders[-1])
     told_in = None if trusted or project is None else project_id(project)
-    fields, refused = checked_fields(without_duplicates(entries), name, told_in=told_in)
+    unique = without_duplicates(entries)
+    fields, refused = checked_fields(unique if end is None else best_first(unique), name, told_in=told_in)
     skipped += refused
     found = tuple(str(folder) for folder in folders if folder.is_dir())
     if dry_run:
@@ -160,6 +162,13 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
     )
     low = sum(each["trust"] == "low" for _, each in fields)
     return replace(done, low_trust=low)
+
+
+def best_first(entries: Sequence[BankEntry]) -> list[BankEntry]:
+    """The strongest of each category in turn: where the time is up, no kind of learning is missing."""
+    ordered = sorted(entries, key=prominence, reverse=True)
+    in_turn = zip_longest(*([entry for entry in ordered if entry.category == name] for name in LEARNING_CATEGORIES))
+    return [entry for some in in_turn for entry in some if entry is not None]
 
 
 def import_entries(

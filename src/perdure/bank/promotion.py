@@ -11,6 +11,7 @@ from typing import Final
 from perdure.bank.editing import Edit, FileChange, appending, edit_file, file_changes, find_entry, observing
 from perdure.bank.entries import FIELD, PREFIXES, BankEntry, local_bank, read_bank
 from perdure.errors import AmbiguousReference, NotFound, shown
+from perdure.remedies import Remedy, Run
 
 UNIVERSAL: Final = ("Scope", "universal")
 _PREFIXES: Final = tuple(prefix.lower() for prefix in PREFIXES.values() if prefix)
@@ -36,7 +37,7 @@ def promote_entries(
     for ref in refs:
         entry = named_entry(ref, local)
         if entry is None:
-            raise NotFound(f"No entry is called {shown(ref)}.", remedy="perdure bank list names them.")
+            raise NotFound(f"No entry is called {shown(ref)}.", remedy=Remedy(Run("bank list"), " names them."))
         chosen[entry.identity] = entry
     edits: dict[Path, list[Edit]] = {}
     for entry in chosen.values():

@@ -27,6 +27,7 @@ from perdure.bank.takeover import known_databases, take_over
 from perdure.bank.transcripts import Agent, import_transcripts, objects_in
 from perdure.errors import ImportFailed
 from perdure.files import NOT_REGULAR, read_regular
+from perdure.remedies import Remedy, Run
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -40,9 +41,13 @@ _SQLITE: Final = b"SQLite format 3\0"
 _LOOKED_AT: Final = 200
 _BEGINNING: Final = 64 << 10
 _LOOKED_THROUGH: Final = 64 << 20
-_PLAIN_LINES: Final = (
-    "Lines of text: `perdure remember --lines < FILE` makes each a memory. JSON: an object with a `text` on each line, "
-    "or an array of them. A table: name it .csv, with a column `text`. Markdown: name it .md. Nothing was stored."
+_PLAIN_LINES: Final = Remedy(
+    "Lines of text: ",
+    Run("remember", lines=True),
+    " reads them and makes each a memory. JSON: an object with a `text` on each line, or an array of them. A table: "
+    "name it .csv, with a column `text`. Markdown: name it .md. Nothing was stored.",
+    python="Give memories as mappings, each with a `text`. JSON: an object with a `text` on each line, or an array of "
+    "them. A table: name it .csv, with a column `text`. Markdown: name it .md. Nothing was stored.",
 )
 _BANK: Final = ("anti-patterns.md", "patterns.md", "heuristics.md")
 
@@ -66,13 +71,13 @@ def recognise(path: Path) -> Source:
     if path.is_dir():
         return recognise_folder(path.absolute())
     if path.exists() and not path.is_file():
-        raise ImportFailed(f"{path} is {NOT_REGULAR}.", remedy="Pipe what it says instead: `… | perdure import -`.")
+        raise ImportFailed(f"{path} is {NOT_REGULAR}.", remedy="Pipe what it says to `import -` instead.")
     project = project_around(path.absolute())
     if path.suffix == ".md":
         if project is not None and is_memory_file(path.absolute().relative_to(project).as_posix()):
             return Source("memory files", (path,), project)
         if path.name in _BANK:
-            raise ImportFailed(f"{path} belongs to a knowledge bank.", remedy="Use `perdure bank import`.")
+            raise ImportFailed(f"{path} belongs to a knowledge bank.", remedy=Remedy("Use ", Run("bank import"), "."))
         if is_agent_memory(path.absolute().parent):
             return Source("agent memory", (path,), directory_of(path.absolute().parent.parent))
         around = path.absolute().parents
@@ -125,7 +130,11 @@ def recognise_folder(path: Path) -> Source:
             return Source(kind, tuple(file for other, file in kinds if other == kind))
     raise ImportFailed(
         f"{path} holds nothing that is known here.",
-        remedy="Name a file, a project with specs/, or a folder of transcripts; `perdure import --help` lists them.",
+        remedy=Remedy(
+            "Name a file, a project with specs/, or a folder of transcripts; ",
+            Run("import", help=True),
+            " lists them.",
+        ),
     )
 
 

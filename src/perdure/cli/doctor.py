@@ -116,6 +116,9 @@ def findings_of_project(project: Path | None) -> Iterator[Finding]:
     for problem in configuration.problems:
         remedy = "Correct the file, or remove the line. Sessions use the default in its place."
         yield Finding("configuration", "problem", f"{configuration.file}: {problem}", remedy)
+    for warning in configuration.warnings:
+        remedy = "Set it, or correct the line or remove it. Sessions use the default in its place."
+        yield Finding("configuration", "warning", f"{configuration.file}: {warning}", remedy)
     try:
         refused = (*configuration.refused, *read_project_settings(project).refused)
         yield from (Finding("configuration", "warning", each.detail, each.remedy) for each in refused)

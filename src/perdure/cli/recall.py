@@ -21,6 +21,8 @@ from perdure.clock import format_time
 from perdure.jsonable import brief_document, past_document
 from perdure.model import Hit, Outdated, Recall, Record
 from perdure.recall.envelope import doubt_about
+from perdure.recall.same_question import without_same_question
+from perdure.values import replace
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -96,6 +98,8 @@ def main(
             include_constitutional=not no_constitutional,
             **given_options(options),
         )
+        if question is not None and not explain:
+            recall = replace(recall, hits=without_same_question(recall.hits, question))
         again = partial(target.hint, "recall", asked, no_constitutional=no_constitutional)
         nothing = () if recall else _nothing(target, memory, asked, recall, options, again)
     before = (*about_the_past(**times), *map(note, recall.notes), *nothing)

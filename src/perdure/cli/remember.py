@@ -62,7 +62,7 @@ def _remember_lines(target: Target, fields: dict[str, Any]) -> View:
             except PerdureError as error:
                 where = "" if error.sentence.startswith("Line ") else f"Line {number}: "
                 remedy = f"The {stored:,} before it are stored; take them back: {target.hint('undo', batch)}"
-                raise type(error)(where + error.sentence, remedy=remedy if stored else error.cli_remedy) from error
+                raise type(error)(where + error.sentence, remedy=remedy if stored else error.advice) from error
 
     def acknowledge() -> Iterator[str]:
         for remembered in remember():

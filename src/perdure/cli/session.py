@@ -84,7 +84,11 @@ def explain(target: Target, *, session: str | None, last: bool, project: str) ->
     else:
         from perdure.session.kept import kept_start, kept_starts
 
-        kept = kept_start(session) if session else next(iter(kept_starts(project=_project(project))), None)
+        kept = (
+            kept_start(session)
+            if session
+            else next((one for one in kept_starts(project=_project(project)) if one.text), None)
+        )
         if kept is None:
             from perdure.errors import NotFound
 

@@ -14,6 +14,7 @@ from perdure.embed.model_cache import read_cached, write_cached
 from perdure.embed.port import Generation, Progress, Vectors, import_runtime
 from perdure.errors import EmbedderUnavailable
 from perdure.files import open_regular
+from perdure.remedies import Remedy, Run
 
 # So many texts are embedded between two reports of progress.
 _BATCH: Final = 64
@@ -61,7 +62,8 @@ class FolderEmbedder:
             stamps = [f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in files]
             if not stamps:
                 raise EmbedderUnavailable(
-                    f"There is no model in {self._folder}.", remedy="Put one there, then run `perdure work`."
+                    f"There is no model in {self._folder}.",
+                    remedy=Remedy("Put one there, then run ", Run("work"), "."),
                 )
             place = f"{self._provider}:{self._folder}\n" + "\n".join(stamps)
             known = read_cached(self._cache, place)
@@ -106,7 +108,9 @@ class FolderEmbedder:
             except Exception as error:
                 raise EmbedderUnavailable(
                     f"{self._provider} could not run the model in {self._folder}: {type(error).__name__}: {error}.",
-                    remedy="Check what is in the folder; `perdure work` then makes the vectors that are missing.",
+                    remedy=Remedy(
+                        "Check what is in the folder; ", Run("work"), " then makes the vectors that are missing."
+                    ),
                 ) from error
 
     def _files(self) -> list[tuple[str, os.stat_result]]:
@@ -135,5 +139,5 @@ def import_package(module: str, package: str) -> Any:
     except ImportError as error:
         raise EmbedderUnavailable(
             f"{module} cannot be imported: {error}.",
-            remedy=f"Install it with `pip install '{package}'`, then run `perdure work`.",
+            remedy=Remedy(f"Install it with `pip install '{package}'`, then run ", Run("work"), "."),
         ) from error

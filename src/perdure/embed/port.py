@@ -15,6 +15,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from perdure.errors import EmbedderUnavailable, InvalidInput, ProviderUnavailable, shown
+from perdure.remedies import Remedy, Run
 from perdure.values import value_class
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _EMBEDDER: Final = (
     "Give 'local', 'none', a provider and its model such as 'ollama:nomic-embed-text', or an object like "
     "`perdure.embed.port.Embedder`."
 )
-_LATER: Final = "`perdure work` embeds it."
+_LATER: Final = Remedy(Run("work"), " embeds it.")
 # A vector is left as it is if its squared length is as near to 1 as float32 can tell.
 _UNIT: Final = 1e-5
 

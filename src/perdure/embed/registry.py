@@ -31,14 +31,14 @@ def open_embedder(name: str, settings: Settings, access: Access, *, dimensions: 
     except ProviderUnavailable as error:
         raise as_embedder_error(error) from error
     except SettingsInvalid as error:
-        raise EmbedderUnavailable(error.sentence, remedy=error.cli_remedy) from error
+        raise EmbedderUnavailable(error.sentence, remedy=error.advice) from error
     try:
         embedder = open_provider(model, options)
     except EmbedderUnavailable:
         raise
     except PerdureError as error:
         # Whatever a provider does not like, a memory is stored all the same.
-        raise EmbedderUnavailable(error.sentence, remedy=error.cli_remedy) from error
+        raise EmbedderUnavailable(error.sentence, remedy=error.advice) from error
     except Exception as error:
         raise EmbedderUnavailable(f"{name} cannot be opened: {type(error).__name__}: {error}.") from error
     if not all(callable(getattr(embedder, method, None)) for method in ("embed_query", "embed_passages")):

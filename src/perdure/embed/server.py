@@ -195,7 +195,7 @@ class ServerEmbedder:
 
 
 def as_embedder_error(error: ProviderUnavailable, remedy: str | None = None) -> EmbedderUnavailable:
-    unavailable = EmbedderUnavailable(error.sentence, remedy=remedy or error.cli_remedy)
+    unavailable = EmbedderUnavailable(error.sentence, remedy=remedy or error.advice)
     unavailable.retry_after, unavailable.status = error.retry_after, error.status
     return unavailable
 

@@ -194,7 +194,7 @@ def read_file(services: Services, source: object) -> ChatFile:
             try:
                 message = read_message(services, item)
             except PerdureError as error:
-                raise ImportFailed(f"{where}: {error.sentence}", remedy=error.cli_remedy) from error
+                raise ImportFailed(f"{where}: {error.sentence}", remedy=error.advice) from error
             if message is None:
                 file.blank += 1
                 continue

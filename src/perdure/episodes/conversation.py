@@ -78,7 +78,7 @@ class Conversation:
                 told = check_message(self._services, self.id, **given)
                 checked.append(replace(told, is_live="at" not in given))
             except PerdureError as error:
-                raise InvalidInput(f"Message {place}: {error.sentence}", remedy=error.cli_remedy) from error
+                raise InvalidInput(f"Message {place}: {error.sentence}", remedy=error.advice) from error
         return add_messages(self._services, self._namespace, checked)
 
     def end(self) -> bool:

@@ -178,8 +178,11 @@ class Handler:
         with self.memory(self._without_model) as memory:
             spool.drain(memory, self._has_time)
             if is_end:
-                own = memory.namespace(self.place.namespace)
-                own.writing_as(writer="model", session=self.session).conversation(self.session).end()
+                self.note_end(memory)
+
+    def note_end(self, memory: Memory) -> None:
+        own = memory.namespace(self.place.namespace).writing_as(writer="model", session=self.session)
+        own.conversation(self.session).end()
 
     def _turn_of_event(self) -> Turn | None:
         event = self.event
@@ -200,7 +203,7 @@ class Handler:
         from perdure.session.capture import Turn
 
         return Turn(
-            self.session, role, text, self._turn, project=self.project.name or None, channel=self.event.host,
+            self.session, role, text, self._turn, project=self.project or None, channel=self.event.host,
             speaker=speaker or None,
         )  # fmt: skip
 
@@ -227,10 +230,10 @@ class Handler:
         return Path(told) if told and here.is_relative_to(told) else here
 
     @cached_property
-    def project(self) -> Path:
-        from perdure.project import project_root
+    def project(self) -> str:
+        from perdure.project import project_label
 
-        return project_root(self.folder)
+        return project_label(self.folder)
 
     @cached_property
     def configuration(self) -> SessionConfiguration:

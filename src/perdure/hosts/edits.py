@@ -210,8 +210,12 @@ def edit_toml(text: str | None, block: str | None, was: FileBefore | None = None
         return _with_its_end(text or "", rest, was) if was or rest.strip() else None
     if NAME in _toml(rest).get("mcp_servers", {}):
         return text
+    own = f"{_BEGIN}\n{block}{_END}\n"
+    if text and own in text and NAME in _toml(text).get("mcp_servers", {}):
+        # Hosts and people write tables behind it, which moves nothing.
+        return text
     joint = "" if not rest else "\n" if rest.endswith("\n") else "\n\n"
-    edited = f"{rest}{joint}{_BEGIN}\n{block}{_END}\n"
+    edited = f"{rest}{joint}{own}"
     try:
         tomllib.loads(edited)
     except ValueError as error:

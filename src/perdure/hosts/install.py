@@ -141,7 +141,7 @@ def _edited(
         remedy = "Save it as UTF-8, then install again."
         raise ExportFailed(f"{place.path} cannot be read: {error}.", remedy=remedy) from error
     except Conflict as error:
-        raise Conflict(f"{place.path}: {error.sentence}", remedy=error.cli_remedy) from error
+        raise Conflict(f"{place.path}: {error.sentence}", remedy=error.advice) from error
 
 
 def _in_its_line_ends(text: str | None, edit: Callable[[str | None], str | None]) -> str | None:

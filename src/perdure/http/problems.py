@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from perdure import errors
 from perdure.jsonable import to_jsonable
-from perdure.remedies import Words
+from perdure.remedies import READERS
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -46,16 +46,21 @@ def status_of(error: type[errors.PerdureError]) -> int:
     return next(_STATUS[each] for each in error.__mro__ if each in _STATUS)
 
 
-def problem(error: errors.PerdureError, status: int | None = None, *, reader: Words = "http") -> Response:
-    """The answer that says what happened. A preview that waits for a yes is part of it. `reader`: in whose words."""
+def problem(error: errors.PerdureError, status: int | None = None, *, for_perdure: bool = False) -> Response:
+    """The answer that says what happened. A preview that waits for a yes is part of it. `for_perdure`: with the remedy
+    in the words of every reader, `remedy` itself being in those of the command line.
+    """
     status = status or status_of(type(error))
     headers = {"WWW-Authenticate": "Bearer"} if isinstance(error, errors.Unauthenticated) else {}
     if error.retryable:
         seconds = getattr(error, "retry_after", None)
         headers["Retry-After"] = str(_SOON if seconds is None else max(ceil(seconds), _SOON))
     preview = error.preview if isinstance(error, errors.NeedsConfirmation) else None
-    shown = {"preview": to_jsonable(preview)} if preview is not None else {}
-    return problem_response(status, error.as_dict(reader), title=type(error).__doc__ or "", headers=headers, **shown)
+    shown: dict[str, Any] = {"preview": to_jsonable(preview)} if preview is not None else {}
+    if for_perdure:
+        shown["remedies"] = {reader: error.remedy_for(reader) for reader in READERS}
+    document = error.as_dict("cli" if for_perdure else "http")
+    return problem_response(status, document, title=type(error).__doc__ or "", headers=headers, **shown)
 
 
 def unexpected() -> Response:

@@ -186,9 +186,8 @@ class AuthorisedRoute(APIRoute):
                     serving.note_write()
                 return response  # noqa: TRY300 - the error is answered below
             except PerdureError as error:
-                # Another Perdure says it in the words of whoever calls it.
-                is_ours = request.headers.get("user-agent", "").startswith("perdure/")
-                return problem(error, reader="cli" if is_ours else "http")
+                # The caller of another Perdure reads Python, a terminal or a tool: it is sent all of them.
+                return problem(error, for_perdure=request.headers.get("user-agent", "").startswith("perdure/"))
 
         return handle
 

@@ -16,6 +16,7 @@ from perdure.learn.similar import Draft, draft_of, similar_memories, vectors_of
 from perdure.lifecycle.lookup import resolve
 from perdure.lifecycle.write import Plan, apply_plan, is_unchanged, make_room
 from perdure.model import Record, identity_of, replace_record
+from perdure.remedies import Remedy, Run
 from perdure.text.preview import when
 from perdure.validation import check_text
 
@@ -127,14 +128,16 @@ def find_open(
     try:
         record = resolve(reader, namespace, ref)
     except NotFound as error:
-        raise NotFound(f"There is no proposal {shown(ref)}.", remedy="`perdure review` lists what waits.") from error
+        raise NotFound(
+            f"There is no proposal {shown(ref)}.", remedy=Remedy(Run("review"), " lists what waits.")
+        ) from error
     if kind_of(record) is None:
-        raise NotFound(f"Memory #{record.number} is no proposal.", remedy="`perdure review` lists what waits.")
+        raise NotFound(f"Memory #{record.number} is no proposal.", remedy=Remedy(Run("review"), " lists what waits."))
     opened = open_proposal(reader, record, services.context.clock())
     if opened is None:
         answer = record.metadata.get(DECISION)
         why = f"was {answer}" if record.state != "active" and answer else "is about memories that have changed since"
-        raise Conflict(f"Proposal #{record.number} {why}.", remedy="`perdure review` lists what waits.")
+        raise Conflict(f"Proposal #{record.number} {why}.", remedy=Remedy(Run("review"), " lists what waits."))
     return record, opened
 
 

@@ -11,6 +11,7 @@ from perdure.errors import Conflict, InvalidInput, NotAllowed, NotFound, shown
 from perdure.lifecycle.revert import RevertPlan, revert, why_missing
 from perdure.lifecycle.write import check_write, require_no_secret
 from perdure.model import Checkpoint, Json, Operation, Record, RevertResult, Revision, Skipped
+from perdure.remedies import Remedy, Run
 from perdure.store.port import Reader, Store
 from perdure.validation import check_int, check_single_line, optional
 
@@ -99,10 +100,10 @@ def create(
     try:
         created = services.store.put_checkpoint(checkpoint)
     except Conflict as error:
-        remedy = "Choose another name, or delete that one first: perdure checkpoint delete NAME"
+        remedy = Remedy("Choose another name, or delete that one first: ", Run("checkpoint delete", "NAME"))
         # No namespace is called "", so it has the checkpoints of everything alone.
         if all(each.name != checkpoint.name for each in services.store.checkpoints(namespace or "")):
-            remedy = "Choose another name: one of the namespaces has a checkpoint of this name."
+            remedy = Remedy("Choose another name: one of the namespaces has a checkpoint of this name.")
         raise Conflict(f"There is a checkpoint {checkpoint.name!r} already.", remedy=remedy) from error
     point("checkpoint: written")
     return created
@@ -134,7 +135,7 @@ def find(store: Store, namespace: str, name: str) -> Checkpoint:
 
 
 def no_checkpoint(name: str) -> NotFound:
-    return NotFound(f"There is no checkpoint {name[:80]!r}.", remedy="`perdure checkpoint list` shows them.")
+    return NotFound(f"There is no checkpoint {name[:80]!r}.", remedy=Remedy(Run("checkpoint list"), " shows them."))
 
 
 def restore(services: Services, namespace: str, name: str, *, clear: bool, dry_run: bool) -> RevertResult:

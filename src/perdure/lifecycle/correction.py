@@ -24,6 +24,7 @@ from perdure.lifecycle.similarity import similarity
 from perdure.lifecycle.update import update
 from perdure.lifecycle.write import check_write
 from perdure.model import Record, Remembered
+from perdure.remedies import Remedy, Run
 from perdure.results import ProposedCorrection
 from perdure.text.corrections import StatedCorrection, corrected, read_correction
 from perdure.text.descriptions import Description
@@ -99,8 +100,13 @@ def _only(sentence: str, found: list[Record]) -> Record:
     if not found:
         raise NotFound(
             f"No memory fits {shown(sentence)}.",
-            remedy="Name the memory by its number, as in `perdure update 7 TEXT`, or store it with `perdure remember`; "
-            "nothing was changed.",
+            remedy=Remedy(
+                "Name the memory by its number, as in ",
+                Run("update", 7, "TEXT"),
+                ", or store it with ",
+                Run("remember"),
+                "; nothing was changed.",
+            ),
         )
     if len(found) > 1:
         listed = "; ".join(f"#{record.number} {one_line(record.text)[:60]}" for record in found[:5])

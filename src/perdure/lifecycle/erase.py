@@ -33,6 +33,7 @@ from perdure.lifecycle.write import Plan, apply_plan, is_unchanged, update_tombs
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.lineage import DROPPED
 from perdure.model import Forgotten, MarkdownCopy, Record
+from perdure.remedies import Remedy, Run
 from perdure.store import capabilities
 from perdure.store.capabilities import Scrubbed, listed
 from perdure.store.port import About, Reader, Store, Writer
@@ -132,8 +133,11 @@ def erase(
         if both := sorted(selection.kept & {record.number for record in found.records}):
             raise Conflict(
                 f"{numbers_in_words(both)} is to be kept, and was made of what is to be erased.",
-                remedy="Keep what it was made of as well; `perdure erase --related none` erases nothing made of it. "
-                "Nothing was changed.",
+                remedy=Remedy(
+                    "Keep what it was made of as well; ",
+                    Run("erase", related="none"),
+                    " erases nothing made of it. Nothing was changed.",
+                ),
             )
         preview = with_related(scope, preview, found, kept)
         preview = replace(preview, copies=copies(preview.records, dry_run=True) if copies else ())

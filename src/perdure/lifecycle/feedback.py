@@ -11,6 +11,7 @@ from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
 from perdure.lifecycle.update import require_active
 from perdure.lifecycle.write import Plan, apply_change
 from perdure.model import Record, Remembered, replace_record
+from perdure.remedies import Remedy, Run
 
 if TYPE_CHECKING:
     from perdure.services import Services
@@ -45,9 +46,12 @@ def promote(services: Services, record: Record, tier: str | None = None) -> Reme
         if chosen is None:
             raise Conflict(
                 f"No tier is on offer for memory #{current.number}, which is {current.tier}.",
-                remedy=f"Name one: perdure promote {current.number} --tier important. "
-                f"{tiers.PROMOTED_TO.capitalize()} is offered after {tiers.PROMOTION_VALIDATIONS} validations with a "
-                f"confidence of {tiers.PROMOTION_CONFIDENCE} or more.",
+                remedy=Remedy(
+                    "Name one: ",
+                    Run("promote", current.number, tier="important"),
+                    f". {tiers.PROMOTED_TO.capitalize()} is offered after {tiers.PROMOTION_VALIDATIONS} validations "
+                    f"with a confidence of {tiers.PROMOTION_CONFIDENCE} or more.",
+                ),
             )
         if chosen == ONLY_PEOPLE and not services.context.is_person:
             raise NotAllowed("Only a person may make a memory constitutional.")

@@ -15,6 +15,7 @@ from perdure.lifecycle.selection import Selection, SelectionScope, near_misses, 
 from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged
 from perdure.model import INDEXED_STATES, NOTHING, Filter, Forgotten, Json, Record, replace_record
+from perdure.remedies import Remedy, Run
 from perdure.store.port import About
 from perdure.text.entry import entry_of
 
@@ -49,7 +50,9 @@ def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
     if not services.settings.soft_delete:
         raise Conflict(
             "Memories cannot be forgotten softly here: soft_delete is switched off.",
-            remedy="Erase them for ever with `perdure erase` (mode hard), or switch it on; nothing was changed.",
+            remedy=Remedy(
+                "Erase them for ever with ", Run("erase"), " (mode hard), or switch it on; nothing was changed."
+            ),
         )
     for _ in range(ATTEMPTS):
         selection = select(scope, request.what, services.context.clock(), request.keep)
@@ -59,7 +62,7 @@ def forget(scope: SelectionScope, request: ForgetRequest) -> Forgotten:
             if record.state == "deleted" and selection.kind == "reference":
                 raise Conflict(
                     f"Memory #{record.number} is forgotten already.",
-                    remedy=f"Bring it back: perdure restore {record.number}",
+                    remedy=Remedy("Bring it back: ", Run("restore", record.number)),
                 )
         records = tuple(record for record in selection.records if record.state != "deleted")
         selection = replace(selection, records=records)

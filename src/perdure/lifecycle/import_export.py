@@ -39,6 +39,7 @@ from perdure.lifecycle.write import (
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.maintenance_results import Exported, Imported
 from perdure.model import TRUSTS, Filter, Identity, Record, State, identity_of, replace_record
+from perdure.remedies import Remedy, Run
 from perdure.store.paging import RECORDS_PER_PAGE, records
 from perdure.store.port import LINK_KINDS, About, Progress, Reader, Use, Writer
 from perdure.text.entry import entry_of
@@ -226,17 +227,17 @@ def import_from(
                     progress(processed, total)
         except BaseException as error:
             stored = counts["inserted"] + counts["updated"]
-            undo = f"perdure undo {batch.id}{' --all-namespaces' if all_namespaces else ''}"
+            undo = Run("undo", batch.id, **({"all_namespaces": True} if all_namespaces else {}))
             if stored and isinstance(error, CapacityExceeded):
                 raise CapacityExceeded(
                     f"{error.sentence} {stored:,} memories of the file are stored.",
-                    remedy=f"Raise the limit and import again, or take them back: {undo}",
+                    remedy=Remedy("Raise the limit and import again, or take them back: ", undo),
                 ) from error
             if stored:
                 # Whatever it was, it is the caller's to handle: Ctrl-C, or an error of its own progress.
                 error.add_note(
                     f"{processed:,} of {total:,} records were imported. Import again to go on, or take them back: "
-                    f"{undo}"
+                    f"{undo.told('cli')}"
                 )
             raise
     return _imported(counts, batch.id if counts["inserted"] or counts["updated"] else None, evicted)

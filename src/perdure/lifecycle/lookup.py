@@ -13,6 +13,7 @@ from perdure.clock import Clock, local_day, parse_time
 from perdure.errors import AmbiguousReference, InvalidInput, NotFound, StoreDamaged
 from perdure.ids import MAX_NUMBER, parse_reference
 from perdure.model import Filter, Level, Operation, Page, Record, Revision, identity_of, without_use
+from perdure.remedies import Remedy, Run
 from perdure.store.paging import page_at, revisions
 from perdure.store.port import LogFilter, Reader, Store
 from perdure.text.preview import at_level
@@ -64,7 +65,7 @@ def resolve(reader: Reader, namespace: str, ref: int | str) -> Record:
 def find_present(store: Store, namespace: str, ref: int | str, now: datetime) -> Record:
     """The memory that a reference names, unless it was forgotten, evicted, or has expired."""
     record = find(store, namespace, ref)
-    remedy = f"Bring it back with `perdure restore {record.number}`."
+    remedy = Remedy("Bring it back with ", Run("restore", record.number), ".")
     if record.state in GONE_STATES:
         raise NotFound(f"Memory #{record.number} is {record.state}.", remedy=remedy)
     if record.expires_at and has_expired(record, now):
@@ -211,7 +212,9 @@ def full_batch_id(store: Store, namespaces: Iterable[str], batch: str) -> str:
     if len(part) < _SHORTEST_BATCH:
         raise InvalidInput(
             f"{batch[:80]!r} is too short for a batch.",
-            remedy=f"Give its id, or its first or last {_SHORTEST_BATCH} characters; `perdure log` shows them.",
+            remedy=Remedy(
+                f"Give its id, or its first or last {_SHORTEST_BATCH} characters; ", Run("log"), " shows them."
+            ),
         )
     if len(part) >= _ID_LENGTH:
         return part

@@ -15,6 +15,7 @@ from perdure.ids import MAX_NUMBER
 from perdure.lifecycle import keyword_work
 from perdure.llm.port import Parked
 from perdure.maintenance_results import ParkedRetry
+from perdure.remedies import Remedy, Run
 from perdure.validation import check_int
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def _chosen(services: Services, namespace: str, ids: Sequence[int] | None) -> li
         check_int(id, "id", 1, MAX_NUMBER)
         if id not in by_id:
             raise NotFound(
-                f"Nothing is parked under {id} in {namespace}.", remedy="`perdure parked` lists what is parked."
+                f"Nothing is parked under {id} in {namespace}.",
+                remedy=Remedy(Run("parked"), " lists what is parked."),
             )
     return [by_id[id] for id in dict.fromkeys(ids)]

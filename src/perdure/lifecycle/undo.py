@@ -12,6 +12,7 @@ from perdure.lifecycle.lookup import full_batch_id, listed_briefly
 from perdure.lifecycle.revert import DAMAGED, RevertPlan, revert, why_missing
 from perdure.lifecycle.write_context import CHOSEN_BY
 from perdure.model import Operation, Record, RevertResult, Revision, Skipped, same_history
+from perdure.remedies import Flag, Remedy, Run
 from perdure.store.paging import revisions
 from perdure.store.port import LogFilter, Reader
 
@@ -95,7 +96,7 @@ def undo(
         return revert(services, sources, dry_run=dry_run)
     if filter.batch is not None:
         raise NotFound(
-            f"There is no batch {filter.batch[:80]!r} in this namespace.", remedy="`perdure log` lists them."
+            f"There is no batch {filter.batch[:80]!r} in this namespace.", remedy=Remedy(Run("log"), " lists them.")
         )
     who = f"session {filter.session!r}" if filter.session is not None else f"{filter.actor!r}"
     return RevertResult(None, (), notes=(f"There is nothing to undo: {who} wrote nothing here.",))
@@ -150,7 +151,7 @@ def require_no_conflict(
         listed = listed_briefly(f"#{one.number}: {one.reason}" for one in skipped)
         raise Conflict(
             f"Not everything can be taken back. {listed}",
-            remedy="With --force the rest is taken back; nothing was changed.",
+            remedy=Remedy("With ", Flag("force"), " the rest is taken back; nothing was changed."),
         )
     overruled = {number: later[number][-1] for number in different if later[number]}
     if overruled:
@@ -159,12 +160,18 @@ def require_no_conflict(
         listed = listed_briefly(f"#{number} ({change.operation} by {change.actor})" for number, change in changes)
         raise Conflict(
             f"Changed since: {listed}.",
-            remedy=f"Undo that first (perdure undo {newest.batch}), or overrule it with --force; nothing was changed.",
+            remedy=Remedy(
+                "Undo that first (",
+                Run("undo", newest.batch),
+                "), or overrule it with ",
+                Flag("force"),
+                "; nothing was changed.",
+            ),
         )
     reverting = [lines[-1] for lines in later.values() if lines and lines[-1].change.operation in _REVERTING]
     if reverting and not different:
         change = max(reverting, key=lambda line: line.seq).change
         raise Conflict(
             f"This was taken back already, by {change.actor} at {format_local(change.at)}, in batch {change.batch}.",
-            remedy=f"Undo that to bring it back: perdure undo {change.batch}",
+            remedy=Remedy("Undo that to bring it back: ", Run("undo", change.batch)),
         )

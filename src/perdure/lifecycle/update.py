@@ -25,6 +25,7 @@ from perdure.lifecycle.write import (
     require_unique,
 )
 from perdure.model import NOTHING, ORIGIN_FIELDS, SPEAKER, Json, Record, Remembered, State, identity_of, replace_record
+from perdure.remedies import Remedy, Run
 from perdure.store.port import About
 from perdure.validation import RecordFields, changes_content, check_fields, check_validity
 from perdure.visibility import has_expired, notes_on_times
@@ -98,7 +99,7 @@ def restore(services: Services, namespace: str, records: Sequence[Record]) -> tu
         if current.state not in _RESTORABLE and not (expired and current.state == "active"):
             raise Conflict(
                 f"Memory #{current.number} is {current.state}, so there is nothing to restore.",
-                remedy=f"See what happened to it: perdure history {current.number}",
+                remedy=Remedy("See what happened to it: ", Run("history", current.number)),
             )
         if current.tier == ONLY_PEOPLE and not services.context.is_person:
             raise NotAllowed(f"Memory #{current.number} was constitutional: only a person brings it back.")
@@ -141,5 +142,5 @@ def require_active(record: Record, verb: str) -> None:
     if record.state != "active":
         raise Conflict(
             f"Memory #{record.number} is {record.state} and cannot be {verb}.",
-            remedy=f"Bring it back first: perdure restore {record.number}",
+            remedy=Remedy("Bring it back first: ", Run("restore", record.number)),
         )

@@ -9,6 +9,7 @@ from perdure.clock import local_day
 from perdure.errors import NotFound
 from perdure.lineage import version_spans
 from perdure.model import Diff, Record, Revision, Version
+from perdure.remedies import Remedy, Run
 from perdure.text.diff import changed_fields, word_diff
 from perdure.validation import check_int
 
@@ -48,7 +49,7 @@ def difference(revisions: Sequence[Revision], before: int | None, after: int | N
     if before is None and not newer.lineage:
         raise NotFound(
             f"Version {newer.version} of memory #{newer.number} is the first; there is nothing to compare it with.",
-            remedy=f"See everything that happened to it: perdure history {newer.number}",
+            remedy=Remedy("See everything that happened to it: ", Run("history", newer.number)),
         )
     older, old = _with_record(revisions, newer.lineage[-1] if before is None else before)
     return Diff(older, newer, tuple(word_diff(old.text, new.text)), tuple(changed_fields(old, new)))
@@ -66,7 +67,7 @@ def _with_record(revisions: Sequence[Revision], number: int) -> tuple[Version, R
     if newest.change.operation == "erase":
         raise NotFound(
             f"Memory #{newest.number} was erased on {local_day(newest.change.at)}; no version of it is left.",
-            remedy=f"What is left is when it changed: perdure history {newest.number}",
+            remedy=Remedy("What is left is when it changed: ", Run("history", newest.number)),
         )
     raise NotFound(
         f"Version {number} of memory #{newest.number} was not kept, because versioning was off.",

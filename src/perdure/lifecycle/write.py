@@ -28,7 +28,7 @@ from perdure.errors import (
     VersionConflict,
     shown,
 )
-from perdure.ids import content_hash, new_id
+from perdure.ids import CAPTURED, content_hash, new_id
 from perdure.jsonable import to_jsonable
 from perdure.lifecycle.capacity import memories_to_evict
 from perdure.lifecycle.keywords import keywords_at_write
@@ -50,6 +50,7 @@ from perdure.model import (
     replace_record,
     same_history,
 )
+from perdure.remedies import Remedy, Run
 from perdure.store.port import About, LogFilter, Reader, Writer
 from perdure.text.entry import Entry, entry_of, passage
 from perdure.text.windows import FEW_WINDOWS
@@ -78,6 +79,8 @@ _TOMBSTONE_REASONS: Final[dict[Operation, str]] = {
 _DELETING: Final[frozenset[Operation]] = frozenset({"forget", "erase"})
 # Nobody deleted these memories on purpose, so an import may bring them back.
 _LEAVES_NO_TOMBSTONE: Final[frozenset[Operation]] = frozenset({"expire", "evict"})
+# What a model may fill, and not replace, by saying once more what is known.
+_KEPT_FROM_MODELS: Final = ("title", "abstract", "summary", "reasoning", "category", "confidence", "references")
 # These operations may need more room than before.
 _GROWING: Final[frozenset[Operation]] = frozenset({"insert", "update", "restore"})
 
@@ -406,7 +409,11 @@ def require_unique(writer: Writer, plan: Plan, before: Record) -> Plan:
         if twin and twin.number != record.number:
             raise Conflict(
                 f"Memory #{twin.number} says the same, so #{record.number} would be its twin.",
-                remedy=f"Keep #{twin.number}, or forget it first: perdure forget {twin.number}; nothing was changed.",
+                remedy=Remedy(
+                    f"Keep #{twin.number}, or forget it first: ",
+                    Run("forget", twin.number),
+                    "; nothing was changed.",
+                ),
             )
     return plan
 
@@ -453,9 +460,12 @@ def plan_write(
 
 def plan_observation(existing: Record, fields: RecordFields, at: datetime) -> Plan:
     """The same words once more, from wherever. Other words about them (title, abstract, summary, reasoning) make a
-    version.
+    version; but a model that says in a session what is known fills only what is empty: it may not remember how well it
+    was said before.
     """
     kept = [*ORIGIN_FIELDS, "source"]
+    if fields.get("source") == CAPTURED:
+        kept += [name for name in _KEPT_FROM_MODELS if getattr(existing, name)]
     begins, ends = fields.get("valid_at"), fields.get("invalid_at")
     # A time that was not known is learned, unless it contradicts that the statement was made as true before.
     if existing.valid_at or (begins and begins > existing.created_at):

@@ -60,11 +60,10 @@ def recall(
 ) -> ToolAnswer:
     from perdure.mcp.views import context_answer
 
-    return context_answer(
-        call.memory.context(
-            query, limit=limit, budget=max_tokens, source_project=project, namespaces=call.namespaces, **filters
-        )
+    found = call.memory.context(
+        query, limit=limit, budget=max_tokens, source_project=project, namespaces=call.namespaces, **filters
     )
+    return context_answer(found, without=call.said_just_now(found))
 
 
 def recall_detail(call: ToolCall, *, ids: list[int | str]) -> ToolAnswer:
@@ -131,22 +130,20 @@ def consolidate(
     return task_answer(task, handle)
 
 
-ID: Final = Parameter("id", NUMBER, "The number of the memory.", required=True, aliases=ID_ALIASES, reference=True)
+ID: Final = Parameter("id", NUMBER, "Its number.", required=True, aliases=ID_ALIASES, reference=True)
 _IDS: Final = Parameter(
-    "ids", NUMBERS, "The numbers of the memories.", aliases=(*ID_ALIASES, "id", "numbers", "refs"), reference=True
+    "ids", NUMBERS, "Their numbers.", aliases=(*ID_ALIASES, "id", "numbers", "refs"), reference=True
 )
 _CATEGORY: Final = Parameter(
-    "category",
-    TEXT,
-    f"{', '.join(FACT_CATEGORIES)}, or for learnings {', '.join(LEARNING_CATEGORIES)}.",
+    "category", TEXT, f"{', '.join(FACT_CATEGORIES)}; of learnings {', '.join(LEARNING_CATEGORIES)}."
 )
-_TAGS: Final = Parameter("tags", TEXTS, "Labels to find it by.", aliases=("tag", "labels"))
+_TAGS: Final = Parameter("tags", TEXTS, "Labels.", aliases=("tag", "labels"))
 
 _FACT: Final = schemas.object_of(
     "action category fact",
     action=choice("new", "reinforce", "update", "invalidate"),
     existing_fact_id=NUMBER,
-    category=choice(*FACT_CATEGORIES),
+    category=TEXT,
     fact=TEXT,
     keywords=TEXTS,
 )
@@ -155,20 +152,19 @@ CORE_TOOLS: Final = (
     Tool(
         "remember",
         "Remember",
-        "Save something that should outlive this session: a preference, a decision, a fact about people or the "
-        "project. Save one thing per call, in a sentence that is understood without this conversation. The same text "
-        "again only counts as one more observation. No secrets: they are taken out.",
+        "Save what should outlive this session: a preference, a decision, a fact about people or the project. One "
+        "thing per call, in a sentence that stands alone. Secrets are taken out.",
         remember,
         (
-            Parameter("text", TEXT, "What to remember, complete in itself.", required=True, aliases=_TEXT_ALIASES),
-            Parameter("title", TEXT, "A short heading.", aliases=("name", "subject")),
+            Parameter("text", TEXT, "What to remember.", required=True, aliases=_TEXT_ALIASES),
+            Parameter("title", TEXT, "A heading.", aliases=("name", "subject")),
             _CATEGORY,
             _TAGS,
-            Parameter("key", TEXT, "type:identifier, such as person:alice; the same key again makes a new version."),
-            Parameter("importance", SHARE, "From 0 to 1; 0.5 if left out.", aliases=("importanceWeight",)),
-            Parameter("merge", SWITCH, "Make it one with memories that say the same.", default=False),
-            Parameter("role", choice("user", "assistant"), "Who said it, if it is merged."),
-            Parameter("validAt", TEXT, "Since when it is true, if not now: 2026-03-14, yesterday.", aliases=("date",)),
+            Parameter("key", TEXT, "Such as person:alice; again: a new version."),
+            Parameter("importance", SHARE, "0 to 1.", aliases=("importanceWeight",)),
+            Parameter("merge", SWITCH, "Merge it with what says the same."),
+            Parameter("role", choice("user", "assistant"), "Who said it, if merged."),
+            Parameter("validAt", TEXT, "True since: 2026-03-14, yesterday.", aliases=("date",)),
         ),
         schemas.WRITTEN,
         ("core", "reference"),
@@ -179,48 +175,45 @@ CORE_TOOLS: Final = (
     Tool(
         "store_memory",
         "Store a learning",
-        "Save a learning from engineering work the moment it is learned: a mistake to avoid (anti-patterns), an "
-        "approach that worked (patterns), or a rule of thumb (heuristics). For anything else use remember.",
+        "Save what was learned in engineering work, at once: a mistake to avoid (anti-patterns), an approach that "
+        "worked (patterns), a rule of thumb (heuristics). Sessions start with these. Else use remember.",
         store_memory,
         (
             Parameter("name", TEXT, "A short title.", required=True, aliases=("title",)),
             Parameter("description", TEXT, "What was learned.", required=True, aliases=(*_TEXT_ALIASES, "text")),
-            Parameter("reasoning", TEXT, "Why it matters, and how it was found out.", required=True, aliases=("why",)),
-            Parameter(
-                "category", choice(*LEARNING_CATEGORIES), "Which kind of learning.", required=True, aliases=("type",)
-            ),
-            Parameter("references", TEXTS, "Related files, features, projects.", aliases=("refs", "files")),
+            Parameter("reasoning", TEXT, "Why it holds.", required=True, aliases=("why",)),
+            Parameter("category", choice(*LEARNING_CATEGORIES), "Its kind.", required=True, aliases=("type",)),
+            Parameter("references", TEXTS, "Related files, features.", aliases=("refs", "files")),
         ),
         schemas.WRITTEN,
         ("core", "reference"),
         writes=True,
         repeatable=False,
+        always_load=True,
     ),
     Tool(
         "recall",
         "Recall",
-        "Look up what is remembered, before you answer or start work: about people, preferences, decisions, earlier "
-        "sessions, mistakes. Ask in plain words; a time such as 'last week' counts, a \"phrase\" in quotation marks "
-        "must be there. An empty answer means that nothing fits.",
+        "Look up what is remembered, before you answer or start work: people, preferences, decisions, earlier "
+        "sessions, mistakes. Ask in plain words; times such as 'last week' count, a \"phrase\" must be there. Best "
+        "first; what has no room is listed with its number, for recall_detail.",
         recall,
         (
             Parameter(
-                "query", TEXT, "A question or some words.", required=True, aliases=("q", "question", "text", "search")
+                "query", TEXT, "A question or words.", required=True, aliases=("q", "question", "text", "search")
             ),
-            Parameter(
-                "limit", LIMIT, "The most memories to answer.", default=8, aliases=("k", "topK", "n", "maxResults")
-            ),
+            Parameter("limit", LIMIT, "At most so many.", default=8, aliases=("k", "topK", "n", "maxResults")),
             Parameter(
                 "maxTokens",
                 {"type": "integer", "minimum": 100, "maximum": 20_000},
-                "How long the answer may be.",
+                "Its length.",
                 default=1500,
                 aliases=("budget", "tokens"),
             ),
-            _CATEGORY,
-            Parameter("tags", TEXTS, "Only memories with all of these tags.", aliases=("tag", "labels")),
-            Parameter("when", TEXT, "Only of this time: last week, in March, 2026-03-14.", aliases=("time", "date")),
-            Parameter("project", TEXT, "Only what was learned in this project.", aliases=("sourceProject",)),
+            Parameter("category", TEXT, "As for remember."),
+            Parameter("tags", TEXTS, "With all of these tags.", aliases=("tag", "labels")),
+            Parameter("when", TEXT, "Of this time: last week, in March.", aliases=("time", "date")),
+            Parameter("project", TEXT, "Learned in this project.", aliases=("sourceProject",)),
         ),
         schemas.MEMORIES,
         ("core", "reference"),
@@ -229,42 +222,38 @@ CORE_TOOLS: Final = (
     Tool(
         "recall_detail",
         "Recall in full",
-        "Read memories in full by their numbers, when recall abridged them or named them only.",
+        "Read memories in full, by the numbers that recall gave.",
         recall_detail,
-        (
-            Parameter(
-                "ids", NUMBERS, "The numbers, such as [12, 15].", required=True, aliases=_IDS.aliases, reference=True
-            ),
-        ),
+        (Parameter("ids", NUMBERS, "Such as [12, 15].", required=True, aliases=_IDS.aliases, reference=True),),
         schemas.MEMORIES,
         ("core", "reference"),
     ),
     Tool(
         "memory_update",
         "Correct a memory",
-        "Correct a memory that turned out wrong or incomplete, or change how much it matters. A new text makes a new "
-        "version; the old one stays in its history. For a new fact use remember.",
+        "Correct a memory, or change how much it matters. The old text stays in its history. For a new fact use "
+        "remember.",
         memory_update,
         (
             ID,
             Parameter("text", TEXT, "The corrected text.", aliases=_TEXT_ALIASES[:1] + _TEXT_ALIASES[2:]),
             Parameter("title", TEXT, "The new title.", aliases=("name",)),
-            Parameter("triggerPhrases", TEXTS, "Phrases in a prompt that bring it up.", aliases=("triggers",)),
+            Parameter("triggerPhrases", TEXTS, "Phrases that bring it up.", aliases=("triggers",)),
             Parameter(
                 "importanceWeight",
                 SHARE,
-                "How much it matters, from 0 to 1.",
+                "0 to 1.",
                 aliases=("importance", "weight"),
                 fills="importance",
             ),
             Parameter(
                 "importanceTier",
                 choice(*TIERS),
-                "Its rank; constitutional is only proposed.",
+                "Its rank.",
                 aliases=("tier",),
                 fills="tier",
             ),
-            Parameter("tags", TEXTS, "All its tags, anew.", aliases=("labels",)),
+            Parameter("tags", TEXTS, "All its tags.", aliases=("labels",)),
         ),
         schemas.WRITTEN,
         ("core", "reference"),
@@ -274,20 +263,19 @@ CORE_TOOLS: Final = (
     Tool(
         "forget",
         "Forget",
-        "Forget memories when the user asks for it, or when one is wrong beyond correction. Memories that are named "
-        "are forgotten at once; what a query finds is listed first, and needs a second call with confirm. A person can "
-        "bring them back.",
+        "Forget memories, when the user asks for it. By ids at once; what a query finds is listed first, and needs a "
+        "second call with confirm. A person can bring them back.",
         forget,
         (
             _IDS,
             Parameter(
                 "query",
                 TEXT,
-                "What they are about, never what is to stay: everything about the Osaka flat.",
+                "What about: everything about the Osaka flat.",
                 aliases=("what", "about", "text"),
             ),
-            Parameter("keep", NUMBERS, "Memories that stay, whatever the query finds.", reference=True),
-            Parameter("confirm", TEXT, "What the first call answered as confirm.", aliases=("token",)),
+            Parameter("keep", NUMBERS, "Memories that stay.", reference=True),
+            Parameter("confirm", TEXT, "What the first call answered.", aliases=("token",)),
         ),
         schemas.FORGOTTEN,
         ("core",),
@@ -297,15 +285,14 @@ CORE_TOOLS: Final = (
     Tool(
         "consolidate",
         "Consolidate",
-        "Turn past conversations into facts, when the user asks for it or there is nothing else to do. The first call "
-        "answers episodes that wait, facts that are known, and what to do with them; the second takes the facts and "
-        "the token. Repeat until nothing waits.",
+        "Turn past conversations into facts, when asked to. The first call answers episodes and what to do; the second "
+        "takes facts and token. Repeat until nothing waits.",
         consolidate,
         (
-            Parameter("token", TEXT, "What the first call answered as token."),
-            Parameter("facts", schemas.list_of(_FACT), "What the episodes tell.", aliases=("actions",)),
-            Parameter("conversationId", TEXT, "Only this conversation.", aliases=("conversation",)),
-            Parameter("limit", LIMIT, "The most episodes at a time.", default=3),
+            Parameter("token", TEXT, "What the first call answered."),
+            Parameter("facts", schemas.list_of(_FACT), "What they tell.", aliases=("actions",)),
+            Parameter("conversationId", TEXT, "Of this one only.", aliases=("conversation",)),
+            Parameter("limit", LIMIT, "Episodes at a time.", default=3),
         ),
         schemas.CONSOLIDATION,
         ("core",),

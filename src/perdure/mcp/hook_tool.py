@@ -25,21 +25,26 @@ _draining: Final = threading.Lock()
 
 
 def answer_hook(memory: LazyMemory, given: object) -> dict[str, Any]:
-    """The result of the tool: nothing to say is an empty object, and so is everything that goes wrong."""
+    """The result of the tool: nothing to say is an empty object, and so is everything that goes wrong. Where nobody
+    listens it is an empty text: what is answered after a compaction, the host puts before its model.
+    """
     event = event_of(given if is_object(given) else {}, os.environ, "claude-code")
     deadline = time.monotonic() + BUDGET
     handler = ServedHandler(event, deadline, partial(_opened, memory), os.environ, memory.options)
     context = in_time(handler.context, BUDGET) or ""
-    return {"content": [{"type": "text", "text": answer(event, context) or "{}"}], "isError": False}
+    nothing = "" if event.kind == "compacted" else "{}"
+    return {"content": [{"type": "text", "text": answer(event, context) or nothing}], "isError": False}
 
 
 class ServedHandler(Handler):
     """What was said is on disk when the host is answered; the store gets it afterwards, however long that takes."""
 
-    def drain(self, spool: Spool) -> None:
+    def drain(self, spool: Spool, *, is_end: bool = False) -> None:
         def work() -> None:
             with _draining, suppress(Exception), self.memory(self.settings) as memory:
                 spool.drain(memory)
+                if is_end:
+                    self.note_end(memory)
 
         threading.Thread(target=work, daemon=True).start()
 

@@ -186,8 +186,12 @@ class Protocol:
             place = self.memory.place()
             if self.memory.project is not None and place.recording:
                 from perdure.bank.first_access import on_first_access
+                from perdure.project import project_label, project_root, working_tree
 
-                on_first_access(memory, self.memory.project, self._origin.project, private=place.private)
+                folder, name = self.memory.project, self._origin.project
+                # The keys of memory files begin with the name of the folder, whatever its repository is called.
+                name = project_root(folder).name if name == project_label(folder) else name
+                on_first_access(memory, working_tree(folder), name, private=place.private)
         with suppress(Exception):
             from perdure.session.spool import Spool
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from perdure.mcp import schemas
 from perdure.mcp.core_tools import ID, ID_ALIASES
 from perdure.mcp.tool import LIMIT, NUMBER, SWITCH, TEXT, TEXTS, Parameter, Tool, ToolAnswer, ToolCall, choice
+from perdure.remedies import Remedy, Run
 from perdure.vocabulary import CONTEXT_TYPES, TIERS
 
 if TYPE_CHECKING:
@@ -116,7 +117,9 @@ def _project_of(call: ToolCall) -> Path:
     if call.project is None:
         raise NotAllowed(
             "This server has no project directory, so it reads no files.",
-            remedy="Use `perdure mcp` in the project, or store the text itself with remember; nothing was stored.",
+            remedy=Remedy(
+                "Use ", Run("mcp"), " in the project, or store the text itself with remember; nothing was stored."
+            ),
         )
     return call.project
 

@@ -68,7 +68,14 @@ INDEXED: Final = object_of(
     batch=TEXT,
     notes=TEXTS,
 )
-MEMORIES: Final = object_of("notice memories", notice=TEXT, memories=list_of(MEMORY), omitted=NUMBERS, notes=TEXTS)
+MEMORIES: Final = object_of(
+    "notice memories",
+    notice=TEXT,
+    memories=list_of(MEMORY),
+    index=list_of(object_of("number text", number=NUMBER, text=TEXT)),
+    omitted=NUMBERS,
+    notes=TEXTS,
+)
 WRITTEN: Final = object_of(
     "number outcome version tier",
     number=NUMBER,

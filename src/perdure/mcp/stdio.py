@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -56,6 +57,11 @@ _CLOSE: Final = 0.3
 # After so long with one message, the reader counts as stuck.
 _STUCK: Final = 0.7
 _SWITCH: Final = 0.0005
+# The id of a message at its beginning, behind short members alone, and as its last member.
+_ID: Final = rb'"id"\s*:\s*(?P<id>-?\d{1,18}|"[^"\\]{0,200}")'
+_FIRST_ID: Final = re.compile(rb'\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"\\]{0,200}"\s*,)*\s*' + _ID)
+_LAST_ID: Final = re.compile(rb",\s*" + _ID + rb"(?:\s*,\s*\"jsonrpc\"\s*:\s*\"2\.0\")?\s*\}$")
+_NEAR_THE_END: Final = 400
 
 
 class RunningCall:
@@ -154,9 +160,11 @@ class StdioServer:
         while line := self._source.readline(MAX_MESSAGE + 1):
             self._busy_since = time.monotonic()
             if len(line) > MAX_MESSAGE and not line.endswith(b"\n"):
+                end = line[-_CHUNK:]
                 while (rest := self._source.readline(_CHUNK)) and not rest.endswith(b"\n"):
-                    pass
-                self._send(failure(None, ProtocolError(INVALID_REQUEST, f"A message may have {MAX_MESSAGE:,} bytes.")))
+                    end = rest
+                error = ProtocolError(INVALID_REQUEST, f"A message may have {MAX_MESSAGE:,} bytes.")
+                self._send(failure(id_of_long_message(line[:_CHUNK], end + rest), error))
             elif line.strip():
                 self._receive(line)
             self._busy_since = None
@@ -292,6 +300,19 @@ class StdioServer:
         if not self._ending.is_set():
             self._background.start()
             self._background.wake()
+
+
+def id_of_long_message(beginning: bytes, end: bytes) -> str | int | None:
+    """The id of a message that is too long to be read: it stands before everything else that may be long, or last."""
+    first = _FIRST_ID.match(beginning.lstrip())
+    found = first or _LAST_ID.search(end.rstrip()[-_NEAR_THE_END:])
+    if found is None:
+        return None
+    try:
+        id: object = json.loads(found["id"])
+    except ValueError:
+        return None
+    return id if isinstance(id, str | int) else None
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeGuard, cas
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
-    from perdure.model import Detail
+    from perdure.model import Context, Detail
     from perdure.session.origin import Origin
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -28,6 +28,8 @@ SHARE: Final[Schema] = {"type": "number", "minimum": 0, "maximum": 1}
 MAX_LIMIT: Final = 100
 # Claude Code keeps back tools without this until a model searches for them.
 _ALWAYS_LOAD: Final = "anthropic/alwaysLoad"
+# In so many messages of a session the last answer is looked for.
+_OPEN_TURN: Final = 10
 _SWITCHES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -37,6 +39,13 @@ LIMIT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}
 def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether a value from JSON is an object."""
     return isinstance(value, dict)
+
+
+def in_short(schema: Schema) -> Schema:
+    """What is always in an answer, and of which type: some hosts put it before their model, which sees the answer."""
+    always = schema.get("required", ())
+    kinds = {name: {"type": schema["properties"][name]["type"]} for name in always}
+    return {"type": "object", "properties": kinds, "required": list(always)}
 
 
 def choice(*values: str) -> Schema:
@@ -83,6 +92,19 @@ class ToolCall:
     project: Path | None = None
     # Where a private project looks: its own namespace and the common one. None: in the one that the memory is of.
     namespaces: tuple[str, ...] | None = None
+
+    def said_just_now(self, found: Context) -> Collection[str]:
+        """The ids of what was found and tells a model nothing: the turn that it answers now, and short messages."""
+        from perdure.recall.same_question import is_short_message
+
+        own = self.origin.session
+        told = [one.record for one in found.items if one.record.key]
+        left_out = {record.id for record in told if is_short_message(record)}
+        if own and any(record.conversation_id == own for record in told):
+            turns = self.memory.conversation(own).messages(limit=_OPEN_TURN)
+            answered = max((place for place, one in enumerate(turns) if one.metadata.get("role") != "user"), default=-1)
+            left_out |= {one.id for one in turns[answered + 1 :]}
+        return left_out
 
     def details(self, refs: Any) -> tuple[Detail, ...]:
         """Memories in full, by any of their names. What a private project does not have is looked for in common; where
@@ -138,7 +160,7 @@ class Tool:
             "title": self.title,
             "description": self.description,
             "inputSchema": {"type": "object", "properties": properties, **({"required": required} if required else {})},
-            "outputSchema": self.output,
+            "outputSchema": in_short(self.output),
             "annotations": {
                 "title": self.title,
                 "readOnlyHint": not self.writes,

@@ -210,7 +210,7 @@ class ProviderClient:
     def _resting(self, rest: float) -> ProviderUnavailable:
         """The error of the last request again, of the same kind, without a request."""
         last = self._breaker.last_error or ProviderUnavailable()
-        error = type(last)(f"{last.sentence} It is asked again in {max(1, round(rest))} s.", remedy=last.cli_remedy)
+        error = type(last)(f"{last.sentence} It is asked again in {max(1, round(rest))} s.", remedy=last.advice)
         error.retry_after, error.status = rest, last.status
         return error
 

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from perdure.errors import ProviderUnavailable, SettingsInvalid, StoreUnreadable
 from perdure.location import EXTRAS, STORES
+from perdure.remedies import Remedy, Run
 
 Group: TypeAlias = Literal["perdure.embedders", "perdure.llms"]
 _KIND: Final[dict[Group, str]] = {"perdure.embedders": "embedder", "perdure.llms": "language model"}
@@ -30,8 +31,12 @@ def require_provider(group: Group, name: str) -> EntryPoint:
         builtin = "`local`, `none`" if setting == "embedder" else "`none`"
         raise SettingsInvalid(
             f"No {_KIND[group]} is installed that is called {name!r}.",
-            remedy=f"Set `{setting}` to {builtin} or a provider and its model, such as `ollama:{_SUCH_AS[group]}`; or "
-            f"take it out: `perdure config unset {setting}`. Providers installed: {known}.",
+            remedy=Remedy(
+                f"Set `{setting}` to {builtin} or a provider and its model, such as `ollama:{_SUCH_AS[group]}`; or "
+                "take it out: ",
+                Run("config unset", setting),
+                f". Providers installed: {known}.",
+            ),
         )
     return ours_first(packages)
 

@@ -64,14 +64,10 @@ def best_of(hits: Sequence[Hit], limit: int) -> list[Hit]:
     """
     if len(hits) <= limit:
         return list(hits)
-    by_merit = sorted(hits, key=_without_recalls, reverse=True)
+    recalls = {hit.record.id: hit.explain["recalls"].contribution for hit in hits if "recalls" in hit.explain}
+    by_merit = sorted(hits, key=lambda hit: hit.score - recalls.get(hit.record.id, 0.0), reverse=True)
     chosen = {hit.record.id for hit in select(LEARNINGS, by_merit, limit, attrgetter("record.category"))}
     return [hit for hit in hits if hit.record.id in chosen]
-
-
-def _without_recalls(hit: Hit) -> float:
-    recalls = hit.explain.get("recalls")
-    return hit.score - (recalls.contribution if recalls else 0.0)
 
 
 def fitting_memories(hits: Sequence[Hit], project: Collection[str]) -> list[Hit]:

@@ -32,6 +32,8 @@ _NO_PARTS: Final[Mapping[int, Sequence[int]]] = {}
 # Of so many words what was found is kept, if no more rows than these hold one: two megabytes at most.
 _KEPT_WORDS: Final = 256
 _KEPT_ROWS: Final = 1 << 10
+# Of the words that were searched for last it is kept as well, if no more rows than these hold them: one megabyte.
+_LATEST_ROWS: Final = 1 << 17
 # The words of a query that are told apart in one number.
 _BITS: Final = 64
 # More terms than these are looked for together.
@@ -111,6 +113,11 @@ class Lexical:
     @cached_property
     def _kept(self) -> dict[int, Holders]:
         return {}
+
+    @cached_property
+    def _latest(self) -> list[Mapping[int, Holders]]:
+        """What was found last, however many rows hold it: one search asks for the same words several times."""
+        return [{}]
 
     @cached_property
     def _norms(self) -> NDArray[np.float32]:
@@ -241,11 +248,9 @@ class Lexical:
         return around
 
     def _find(self, query_terms: Sequence[int]) -> dict[int, Holders]:
-        """Who holds each of these terms. One search asks for the same words several times, and one process for the same
-        names.
-        """
-        kept = self._kept
-        found = {term: kept.get(term) for term in query_terms}
+        """Who holds each of these terms. One process asks for the same names again and again."""
+        kept, latest = self._kept, self._latest[0]
+        found = {term: kept.get(term) or latest.get(term) for term in query_terms}
         missing = [term for term, holders in found.items() if holders is None]
         # The parts of the index follow each other.
         apart: list[list[Holders]] = [[] for _ in missing]
@@ -275,7 +280,10 @@ class Lexical:
             found[term] = Holders(rows, frequencies)
             if len(rows) <= _KEPT_ROWS:
                 kept[term] = Holders(rows, frequencies)
-        return cast("dict[int, Holders]", found)
+        done = cast("dict[int, Holders]", found)
+        if missing and sum(len(rows) for rows, _ in done.values()) <= _LATEST_ROWS:
+            self._latest[0] = done
+        return done
 
 
 class LexicalBuilder:

@@ -107,11 +107,12 @@ _DECIMALS: Final = 4
 
 
 class StoreEvidence(NamedTuple):
-    """What the size of a store says: `prior` is the evidence for each memory before anything is compared, `bm25` what a
-    unit of BM25 adds, `unknown` what it adds that no memory holds any of the question's words, and `certainty` how much
-    of the evidence above the floor, or below it, is left.
+    """What the size of a store says, beside the number of its memories: `prior` is the evidence for each of them before
+    anything is compared, `bm25` what a unit of BM25 adds, `unknown` what it adds that no memory holds any of the
+    question's words, and `certainty` how much of the evidence above the floor, or below it, is left.
     """
 
+    memories: int
     prior: float
     bm25: float
     unknown: float
@@ -120,13 +121,16 @@ class StoreEvidence(NamedTuple):
 
 def unknown_share(counts: WordCounts, query: ParsedQuery) -> float:
     """The share of what the words of a query are worth that no memory holds, not even in parts."""
-    worths = word_worths(counts, query)[0]
-    unknown = [
-        worth
-        for term, worth in zip(query.terms, worths, strict=True)
-        if not any(counts.containing.get(part) for part in (term, *query.parts.get(term, ())))
-    ]
-    return math.fsum(unknown) / (math.fsum(worths) or 1.0)
+    documents, unknown, total = counts.documents + _IMAGINED, 0.0, 0.0
+    for term in query.terms:
+        parts = query.parts.get(term, ())
+        containing = counts.containing.get(term, 0) or max(
+            (counts.containing.get(part, 0) for part in parts), default=0
+        )
+        worth = math.log1p((documents - containing + 0.5) / (containing + 0.5))
+        total += worth
+        unknown += 0.0 if containing else worth
+    return unknown / total if total else 0.0
 
 
 def word_worths(counts: WordCounts, query: ParsedQuery) -> list[list[float]]:
@@ -186,6 +190,7 @@ def store_evidence(memories: int, words: int) -> StoreEvidence:
     size = math.log(min(max(memories, _FEW), _MANY))
     more = math.log(min(max(words, _FEW_WORDS), _MANY_WORDS) / _FEW_WORDS)
     return StoreEvidence(
+        memories=memories,
         prior=_PRIOR - _SIZE * size + _EARLIER * min(more, _MOST_EARLIER),
         bm25=_WORDS * math.log(memories + _BESIDE),
         unknown=_UNKNOWN * more,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from perdure.embed.choice import Chosen
     from perdure.recall.query import ParsedQuery, SearchRequest
     from perdure.recall.recipe import Recipe
+    from perdure.recall.signals import Values
     from perdure.store.port import Store
 
 NEWER: Final = "It is newer than a statement of the same speaker about the same thing that answers as well."
@@ -172,15 +173,15 @@ def evidence_columns(
     count, keyword, has_vector = len(candidates.number), candidates.keyword, candidates.has_vector
     asked = query.content if query.time_ranges else query
     lexicals = [partition.snapshot.lexical for partition, _ in candidates.parts]
-    memories = sum(each.documents for each in lexicals)
-    of_store = store_evidence(memories, sum(each.words for each in lexicals))
+    of_store = store_evidence(sum(each.documents for each in lexicals), sum(each.words for each in lexicals))
     weights = effective_weights(recipe, keyword=bool(query.terms), vector=chosen is not None)
     top = float(keyword.max(initial=0.0)) or 1.0
     by_words = (keyword / top).round(DECIMALS).astype(np.float64)
     of_bm25 = 2 * weights.get("keyword", 0.0) * of_store.bm25
-    each_word = np.full(count, of_bm25 * top)
-    before = np.full(count, of_store.prior)
+    each_word, before, certain = of_bm25 * top, of_store.prior, of_store.certainty
     by_words_alone = not has_vector.all()
+    # One number stands for all candidates where each has a vector.
+    compared = has_vector if by_words_alone else 1.0
     tells_more = query.time_ranges or asked.sentences or asked.codes
     coverages, counts = coverage_of(candidates, asked) if by_words_alone or tells_more else (by_words[np.newaxis], None)
     coverage = coverages[0]
@@ -193,18 +194,19 @@ def evidence_columns(
         by_words = np.where(has_vector, by_words, together)
         each_word = np.where(has_vector, each_word, evidence_by_words(1.0) - evidence_by_words(0.0))
         before = np.where(has_vector, before, evidence_by_words(0.0))
-    columns = {"prior": SignalColumn(np.full(count, memories), np.ones(count), before)}
+        certain = np.where(has_vector, certain, 1.0)
+    columns = {"prior": SignalColumn(of_store.memories, np.ones(count), before)}
     if asked.terms and chosen is not None:
-        counts = counts or WordCounts.together(each.counts(asked.terms, asked.parts) for each in lexicals)
-        unknown = np.full(count, round(unknown_share(counts, asked), DECIMALS))
-        columns["unknown"] = SignalColumn(unknown, unknown, of_store.unknown * has_vector, optional=True)
+        counted = WordCounts.together(each.counts(asked.terms, asked.parts) for each in lexicals)
+        unknown = round(unknown_share(counted, asked), DECIMALS)
+        columns["unknown"] = SignalColumn(unknown, unknown, of_store.unknown * compared, optional=True)
     if query.terms:
         ranks = Ranks(candidates.partition, candidates.number, keyword, candidates.by_keyword)
         columns["keyword"] = SignalColumn(keyword, by_words, each_word, ranks)
     if chosen is not None:
         ranks = Ranks(candidates.partition, candidates.number, candidates.cosine, candidates.by_vector)
         near = meaning(candidates.cosine.astype(np.float64), usual_cosine(candidates, chosen))
-        each_cosine = 2 * weights.get("vector", 0.0) * MEANING * has_vector
+        each_cosine = 2 * weights.get("vector", 0.0) * MEANING * compared
         columns["vector"] = SignalColumn(candidates.cosine, near, each_cosine, ranks)
     features = candidates.conversation
     if features is not None and recipe.conversation_weight:
@@ -222,16 +224,19 @@ def evidence_columns(
         columns["time"] = time_evidence(
             column_of(candidates.parts, "dated"), query, about, holding_month(candidates, query)
         )
-    return calibrated(columns, np.where(has_vector, of_store.certainty, 1.0))
+    return calibrated(columns, certain)
 
 
-def calibrated(columns: dict[str, SignalColumn], certain: NDArray[np.float64]) -> dict[str, SignalColumn]:
+def calibrated(columns: dict[str, SignalColumn], certain: Values) -> dict[str, SignalColumn]:
     """The same evidence with so much of it left as is certain of each candidate, so that the floor stays where it is.
     For a memory without a vector that is all: by words alone it is told otherwise how far it fits.
     """
-    columns = {name: column._replace(weight=column.weight * certain) for name, column in columns.items()}
-    before = columns["prior"].weight + (1.0 - certain) * FLOOR
-    return columns | {"prior": columns["prior"]._replace(weight=before)}
+    scaled = {
+        name: SignalColumn(column.raw, column.share, column.weight * certain, *column[3:])
+        for name, column in columns.items()
+    }
+    scaled["prior"] = scaled["prior"]._replace(weight=scaled["prior"].weight + (1.0 - certain) * FLOOR)
+    return scaled
 
 
 def holding_month(candidates: Candidates, query: ParsedQuery) -> NDArray[np.float64]:
@@ -261,7 +266,7 @@ def coverage_of(candidates: Candidates, query: ParsedQuery) -> tuple[NDArray[np.
         of_part = candidates.partition == at
         held[:, of_part], counts = partition.snapshot.lexical.held(query.terms, rows, query.parts)
         counted.append(counts)
-    counts = WordCounts.together(counted) if len(counted) > 1 else counted[0]
+    counts = WordCounts.together(counted)
     return np.minimum(np.array(word_worths(counts, query)) @ held, 1.0), counts
 
 

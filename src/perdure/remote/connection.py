@@ -37,6 +37,7 @@ from perdure.operations import Method
 from perdure.providers.address import Endpoint, parse_url
 from perdure.providers.answer import Answer, one_line, retry_after
 from perdure.providers.connections import Connections, ExchangeFailed, explained, headers_of
+from perdure.remedies import Remedy
 from perdure.remote.decoding import Undecodable, decode
 from perdure.results import ProposedCorrection
 
@@ -203,10 +204,12 @@ def error_of(status: int, document: Mapping[str, Any], headers: Mapping[str, str
     by_code = {each.code: each for each in errors.all_errors()}
     nearest = _BY_STATUS.get(status, PerdureError)
     kind = by_code.get(str(document["code"]), nearest)
-    remedy = str(document.get("remedy") or "") or None
+    remedy: str | Remedy | None = str(document.get("remedy") or "") or None
     if remedy == kind().remedy_for("http"):
-        # It is the one of its class, which says it in other words to whoever asks here.
+        # This is the default of its class: it is rendered here, for whoever asks here.
         remedy = None
+    elif remedy and isinstance(document.get("remedies"), dict):
+        remedy = Remedy(remedy, **{reader: str(told) for reader, told in document["remedies"].items()})
     if kind is NoRoute:
         remedy = f"{server} may be older than this Perdure {__version__}; upgrade it, or check the address."
     error = kind(str(document.get("error") or "") or None, remedy=remedy)

@@ -17,6 +17,7 @@ from perdure.errors import ExportFailed, ImportFailed, PerdureError, UnknownChoi
 from perdure.ids import is_sentence
 from perdure.memory import Memory
 from perdure.operations import LOCAL_ARGUMENTS, ROWS, Operation
+from perdure.remedies import Run
 from perdure.remote.documents import LogPage, egress_of, parked_of, stats_of
 from perdure.remote.open_remote import OpenRemote
 from perdure.remote.signatures import answer_of
@@ -196,23 +197,23 @@ class RemoteMemory(OpenRemote):
     @like(Memory.import_)
     def import_(self, source: Any, *, all_namespaces: bool = False, **given: Any) -> model.Imported:
         if all_namespaces:
-            self._needs_file("import_", "perdure import --all-namespaces FILE")
+            self._needs_file("import_", Run("import", "FILE", all_namespaces=True))
         return self._remote.ask(model.Imported, "POST", "/v1/import", {**_sent(source, "records"), **given}, slow=True)
 
     @like(Memory.backup)
     def backup(self, **_: Any) -> Any:
-        self._needs_file("backup", "perdure backup FILE")
+        self._needs_file("backup", Run("backup", "FILE"))
 
     @like(Memory.restore_backup)
     def restore_backup(self, **_: Any) -> Any:
-        self._needs_file("restore_backup", "perdure restore-backup FILE")
+        self._needs_file("restore_backup", Run("restore-backup", "FILE"))
 
     @like(Memory.doctor)
     def doctor(self, **given: Any) -> Iterator[model.Finding]:
         """Whether the server answers, and what the token allows; what else there is to check, only the server can."""
         chosen = [name for name, value in given.items() if value]
         if chosen:
-            self._needs_file("doctor", f"perdure doctor {' '.join(f'--{name}' for name in chosen)}")
+            self._needs_file("doctor", Run("doctor", **dict.fromkeys(chosen, True)))
         return self._findings()
 
     def _findings(self) -> Iterator[model.Finding]:
@@ -237,7 +238,7 @@ class RemoteMemory(OpenRemote):
     ) -> model.Exported:
         """What the server could not read of its own store, it does not say in a stream: `doctor` does, there."""
         if all_namespaces:
-            self._needs_file("export", "perdure export --all-namespaces FILE")
+            self._needs_file("export", Run("export", "FILE", all_namespaces=True))
         asked = self._remote.asked("GET", "/v1/export", {"state": check_filters({"states": states}).states})
         with ExitStack() as stack:
             lines = stack.enter_context(self._remote.server.lines(asked))

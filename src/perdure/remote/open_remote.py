@@ -15,6 +15,7 @@ from perdure.errors import InvalidInput, StoreRemote, UnknownChoice, shown
 from perdure.files import directory
 from perdure.ids import is_id, new_id
 from perdure.memory import Memory
+from perdure.remedies import Remedy, Run
 from perdure.remote.connection import SECONDS, ServerConnection, checked_endpoint
 from perdure.remote.namespace import RemoteNamespace
 from perdure.settings import Settings
@@ -114,10 +115,10 @@ class OpenRemote(Memory):
     def __repr__(self) -> str:
         return f"<Memory {self._remote.namespace!r} at {self._remote.server.name}>"
 
-    def _needs_file(self, what: str, command: str) -> NoReturn:
+    def _needs_file(self, what: str, command: Run) -> NoReturn:
         raise StoreRemote(
             f"{what} needs the store's file, and {self._remote.server.name} is a server.",
-            remedy=f"Run it where `perdure serve` runs: {command}",
+            remedy=Remedy("Run it where ", Run("serve"), " runs: ", command),
         )
 
 

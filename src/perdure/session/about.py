@@ -78,9 +78,16 @@ def asks_to_resume(prompt: str) -> bool:
     return _ASKS.search(without_pasted(prompt)[: _REQUEST * 4]) is not None
 
 
-def about(memory: Memory, place: Place, session: str | None = None, told: Iterable[str] = ()) -> About:
+def about(
+    memory: Memory,
+    place: Place,
+    session: str | None = None,
+    told: Iterable[str] = (),
+    *,
+    with_last_session: bool = True,
+) -> About:
     """Guidelines, preferences and identity; the newest decisions and notes of this project; its last session. `told`
-    are the ids of memories that the session is told elsewhere.
+    are the ids of memories that the session is told elsewhere, or was told before.
     """
     told = set(told)
     chosen: list[tuple[str, Record]] = []
@@ -88,7 +95,7 @@ def about(memory: Memory, place: Place, session: str | None = None, told: Iterab
         if record.id not in told and is_told_in(record, place.told_in):
             told.add(record.id)
             chosen.append((kind, record))
-    last = list(last_session(memory, place, session))
+    last = list(last_session(memory, place, session)) if with_last_session else []
     room = MAX_CHARACTERS - len(HEADING) - sum(len(line) + 1 for line in last) - 1
     lines: list[str] = []
     inside: list[Record] = []

@@ -112,7 +112,7 @@ def _fill(
     first.
     """
     headings = [heading for name, heading in HEADINGS.items() if name in set(map(category, items))]
-    lines = abridged(order, shown, room - _size([*top, *headings, _END]) + 1)
+    lines = within_room(order, shown, room - _size([*top, *headings, _END]) + 1)
     inside = {id(item): lines[place] for place, item in enumerate(order) if place in lines}
     kept = [item for item in items if id(item) in inside]
     text = list(top)
@@ -122,7 +122,7 @@ def _fill(
     return "\n".join([*text, _END]), kept
 
 
-def abridged(order: Sequence[Item], shown: Callable[[Item, int], list[str]], room: int) -> dict[int, list[str]]:
+def within_room(order: Sequence[Item], shown: Callable[[Item, int], list[str]], room: int) -> dict[int, list[str]]:
     """The lines of the items, strongest first, that find room, by their places: the weakest are abridged first, all of
     them before any is left out.
     """
@@ -155,31 +155,28 @@ def balanced_order(hits: Sequence[Item], category: Callable[[Item], str | None])
 
 
 def entry(hit: Hit, length: int, own_namespace: str) -> list[str]:
-    """A learning as it would stand in a knowledge bank. What most of them are, medium and seen once, is left out; its
-    number is told where the tools of a session know it.
+    """A learning as it would stand in a knowledge bank, with the lines below it that there is room for, advice first,
+    and why it was learned. What most of them are, medium and seen once, is left out; its number is told where the tools
+    of a session know it.
     """
     record = hit.record
     name = clip(one_line(record.title or record.text), _TITLE)
     text = record.text if len(record.text) <= length else clip(record.text, length)
     observations, confidence = believed_observations(record), confidence_word(believed_confidence(record))
+    lines = sorted(bank_lines(record), key=lambda line: not line.casefold().startswith(_ADVICE))
+    below = _within([harmless(f"- {one_line(line)}") for line in lines], length)
+    if record.reasoning and _size(below) < length:
+        below += _within([f"- Why: {harmless(one_line(record.reasoning))}"], length - _size(below))
     return [
         f"### {PREFIXES.get(record.category or '', '')}{harmless(name)}",
         harmless(text.strip()),
-        *_lines_below(record, length),
+        *below,
         *([f"- Observation count: {observations}"] if observations > 1 else []),
         *([f"- Confidence: {confidence}"] if confidence != "medium" else []),
         f"- From: {origin_of(record)}",
         *([f"- Memory: #{record.number}"] if record.namespace == own_namespace else []),
         "",
     ]
-
-
-def _lines_below(record: Record, length: int) -> list[str]:
-    """What a bank says beside the description, and why it was learned, in `length` characters: advice first."""
-    lines = sorted(bank_lines(record), key=lambda line: not line.casefold().startswith(_ADVICE))
-    shown = _within([harmless(f"- {one_line(line)}") for line in lines], length)
-    reason = [f"- Why: {harmless(one_line(record.reasoning))}"] if record.reasoning else []
-    return shown + (_within(reason, length - _size(shown)) if _size(shown) < length else [])
 
 
 def _within(lines: Sequence[str], length: int) -> list[str]:

@@ -6,7 +6,7 @@ A value that cannot be is a problem that a person is told of; a session goes on 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -34,6 +34,16 @@ MODELS: Final = {
 HOSTS: Final = {
     "gemini": "generativelanguage.googleapis.com", "voyage": "api.voyageai.com", "openai": "api.openai.com",
 }  # fmt: skip
+# The variable that holds the key of each of them; that of Perdure's own settings does for any.
+_KEYS: Final = {"gemini": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY", "openai": "OPENAI_API_KEY"}
+_ANY_KEY: Final = "PERDURE_EMBEDDER_KEY"
+# Every key of the file that is ours begins so.
+_OURS: Final = "memory_"
+_KNOWN: Final = (
+    "memory_semantic_enabled", "memory_vector_weight", "memory_keyword_weight", "memory_prominence_weight",
+    "memory_embedding_provider", "memory_embedding_model", "memory_keyword_provider", "memory_injection_enabled",
+    "memory_injection_limit",
+)  # fmt: skip
 # Those that ask no model.
 _KEYWORDS_HERE: Final = ("auto", "claude", "off")
 DEFAULT_LIMIT: Final = 20
@@ -46,8 +56,8 @@ _SWITCHES: Final = {"true": True, "yes": True, "on": True, "false": False, "no":
 @value_class(kw_only=True)
 class SessionConfiguration:
     """`embedder` and `keywords` are None where the file does not choose, so that Perdure's own settings count.
-    `file` is None where there is none. `refused` is what it may not choose; `project_problem` is what is wrong with
-    another file of the project.
+    `file` is None where there is none. `warnings` say what of it does nothing. `refused` is what it may not choose;
+    `project_problem` is what is wrong with another file of the project.
     """
 
     semantic: bool = True
@@ -58,6 +68,7 @@ class SessionConfiguration:
     limit: int = DEFAULT_LIMIT
     file: Path | None = None
     problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     refused: tuple[Refused, ...] = ()
     project_problem: str = ""
 
@@ -70,7 +81,7 @@ class SessionConfiguration:
     def told(self) -> tuple[str, ...]:
         """What a session is told of these files."""
         refused = dict.fromkeys(each.sentence for each in self.refused)
-        problems = (f"{FILE}: {problem}" for problem in self.problems)
+        problems = (f"{FILE}: {problem}" for problem in (*self.problems, *self.warnings))
         return (*problems, *refused, *([self.project_problem] if self.project_problem else []))
 
     def require_valid(self) -> SessionConfiguration:
@@ -144,7 +155,21 @@ def _read(path: Path) -> SessionConfiguration:
         read = replace(read, keywords=None, refused=(Refused(path, "keywords", read.keywords),))
     if read.embedder and not may_choose(read.embedder, path.parent):
         read = replace(read, embedder=None, refused=(*read.refused, Refused(path, "embedder", read.embedder)))
-    return read
+    return replace(read, warnings=tuple(_warnings(values.given, read.embedder)))
+
+
+def _warnings(given: Mapping[str, str], embedder: str | None) -> Iterator[str]:
+    """What of the file does nothing: keys that are not known, and a provider that cannot be asked without its key."""
+    for name in given:
+        if name.startswith(_OURS) and name not in _KNOWN:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, _KNOWN, 1)
+            yield f"{name[:60]} is not known{f'; {near[0]} is' if near else ''}."
+    provider = (embedder or "").partition(":")[0]
+    variable = _KEYS.get(provider)
+    if variable and not any(os.environ.get(name) for name in (variable, _ANY_KEY)):
+        yield f"memory_embedding_provider is {provider}, but {variable} is not set, so it cannot be asked."
 
 
 @value_class(frozen=False)

@@ -41,6 +41,7 @@ class KeptStart:
     diagnostics: str = ""
     notes: list[str] = field(default_factory=list[str])
     constitutional: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    about: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     entries: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     left_out: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
+from perdure.project import project_label
+
 # What hosts put into the environment of the servers that they start.
 _PROJECT: Final = ("PERDURE_PROJECT", "CLAUDE_PROJECT_DIR")
 _SESSION: Final = ("PERDURE_SESSION", "CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID")
@@ -53,11 +55,14 @@ class Origin:
 
 def find_origin(environ: Mapping[str, str], project: str | None = None, session: str | None = None) -> Origin:
     """What was said on the command line, else what the environment tells, else the repository that the host started
-    the server in. A path is known by its last part, so that a project has one name on every machine.
+    the server in. A folder is known by its repository, and any other path by its last part, so that a project has one
+    name on every machine.
     """
     told = (environ[name] for name in _PROJECT if environ.get(name))
     place = project or next(told, None) or _repository()
     name = Path(place).name[:_MOST] if place else ""
+    if place and Path(place).is_absolute() and Path(place).is_dir():
+        name = project_label(place)
     session = session or next((environ[name] for name in _SESSION if environ.get(name)), None)
     return Origin(name if name and name.isprintable() else None, session)
 

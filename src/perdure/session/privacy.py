@@ -14,6 +14,7 @@ from typing import Final
 
 from perdure.marks import has_marks, is_marked, mark_name, marked, noted, put_note, remove_mark, set_mark
 from perdure.project import project_root, unconfirmed_root
+from perdure.remedies import Remedy, Run
 from perdure.session.places import CONTINUED, session_folder
 from perdure.trusted_projects import names_of
 from perdure.values import value_class
@@ -46,7 +47,9 @@ class Place:
         if not self.recording:
             from perdure.errors import NotAllowed
 
-            raise NotAllowed(self.reason, remedy="A person can put it on the record again: `perdure session on`.")
+            raise NotAllowed(
+                self.reason, remedy=Remedy("A person can put it on the record again: ", Run("session on"), ".")
+            )
 
 
 def where(

@@ -22,6 +22,7 @@ from perdure.bank.staleness import StaleEntry, feature_numbers, stale_entries
 from perdure.errors import ExportFailed, InvalidInput, NotFound, PerdureError, shown
 from perdure.ids import content_hash
 from perdure.model import LEARNING_CATEGORIES, SCOPE_FIELDS, Record
+from perdure.remedies import Remedy, Run
 from perdure.session.branch import FeatureWork, code_references
 from perdure.session.retro_request import Learning, RetroRequest
 from perdure.text.keywords import usable_keywords
@@ -141,7 +142,7 @@ class Retro:
             check_text(learning.description, "description")
             check_fields({"title": learning.name, "reasoning": learning.reasoning, "references": learning.references})
         except PerdureError as error:
-            raise InvalidInput(f"Learning {shown(learning.name)}: {error.sentence}", remedy=error.cli_remedy) from error
+            raise InvalidInput(f"Learning {shown(learning.name)}: {error.sentence}", remedy=error.advice) from error
 
     def _require_own(self, path: Path) -> None:
         """A repository may hold links that lead anywhere, and what is learned must not be written there."""
@@ -151,7 +152,11 @@ class Retro:
                 return
             raise ExportFailed(
                 f"{path} leads out of the project, so nothing was written.",
-                remedy="Put a file in its place; or, if you made the link, trust the project: `perdure session trust`.",
+                remedy=Remedy(
+                    "Put a file in its place; or, if you made the link, trust the project: ",
+                    Run("session trust"),
+                    ".",
+                ),
             )
 
     def _known(self) -> list[BankEntry]:
@@ -169,7 +174,8 @@ class Retro:
         titled = [record for record in self._learnings() if plain_name(record.title or "") == plain_name(ref)]
         if len(titled) != 1:
             raise NotFound(
-                f"No entry is called {shown(ref)}.", remedy="perdure bank list names them; nothing was written."
+                f"No entry is called {shown(ref)}.",
+                remedy=Remedy(Run("bank list"), " names them; nothing was written."),
             )
         return _Target(titled[0].title or "", None, titled[0])
 

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 from perdure.files import read_regular
 from perdure.git import SECONDS, git
+from perdure.project import nearest_with
 from perdure.text.patterns import pattern
 from perdure.values import value_class
 
@@ -46,7 +47,7 @@ def collect_signals(project_dir: str | os.PathLike[str], *, seconds: float = SEC
     """Whatever cannot be read is no signal."""
     folder = Path(project_dir)
     files = changed_files(folder, seconds=seconds)
-    for feature in active_features(folder):
+    for feature in active_features(nearest_with(folder, "docs", "features")):
         name, phase = feature.meta.get("slug"), feature.meta.get("lastCompletedPhase")
         return Signals(
             name if isinstance(name, str) and name else feature.folder.name,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from perdure.files import write_private
 from perdure.marks import mark_name
-from perdure.project import project_root
+from perdure.project import nearest_with, project_root, working_tree
 from perdure.project_settings import INDEX_FILE, read_project_settings
 from perdure.session.asked import AskedBefore
 from perdure.session.configuration import SessionConfiguration, read_configuration, session_settings
@@ -111,6 +111,17 @@ class SessionStart:
     problems: list[str] = field(default_factory=list[str])
 
     @property
+    def bank_project(self) -> Path:
+        """The folder whose knowledge bank is told: the nearest, if a repository has several."""
+        from perdure.bank.entries import LOCAL_FOLDER
+
+        return nearest_with(self.project, *LOCAL_FOLDER)
+
+    @property
+    def tree(self) -> Path:
+        return working_tree(self.project)
+
+    @property
     def left(self) -> float:
         return max(self.deadline - monotonic(), _LEAST)
 
@@ -138,7 +149,7 @@ class SessionStart:
         from perdure.bank.plain import note_injection, plain_selection, render_block
 
         folder = global_bank(self.environ.get("HOME"))
-        entries = plain_selection(self.project, folder, self.configuration.limit)
+        entries = plain_selection(self.bank_project, folder, self.configuration.limit)
         text, diagnostics = render_block(entries), ""
         problems = (*self.configuration.told, *self.problems)
         if self.problems or (
@@ -241,8 +252,8 @@ class SessionStart:
         from perdure.bank.entries import global_bank, local_bank
         from perdure.bank.takeover import known_databases
 
-        folders = (local_bank(self.project), global_bank(self.environ.get("HOME")), self.project / "specs")
-        return any(folder.is_dir() for folder in folders) or bool(known_databases(self.project, None))
+        folders = (local_bank(self.bank_project), global_bank(self.environ.get("HOME")), self.tree / "specs")
+        return any(folder.is_dir() for folder in folders) or bool(known_databases(self.tree, None))
 
     def of_memory(self, memory: Memory, place: Place, query: str | None) -> MadeBlock:
         from perdure.session.kept import kept_start
@@ -252,18 +263,22 @@ class SessionStart:
             return MadeBlock(before)
         resumed = kept_start(self.session, self.environ) if self.source == "resume" and self.session else None
         # What the session was told before is still before its model.
-        known = frozenset(str(one["id"]) for one in (*resumed.entries, *resumed.constitutional)) if resumed else None
+        known = (
+            frozenset(str(one["id"]) for one in (*resumed.entries, *resumed.constitutional, *resumed.about))
+            if resumed
+            else None
+        )
         block = build_block(
             memory, place, self.configuration, query, AskedBefore(self.environ), known or frozenset(), self.session
         )
-        if resumed and not (block.entries or block.constitutional):
+        if resumed and not (block.entries or block.constitutional or block.about):
             return MadeBlock(replace(repeated_block(resumed), query=query))
 
         def finish() -> None:
             if self.counts and block.text:
                 memory.injected([hit.record for hit in block.entries])
-                if self.session and place.recording:
-                    self.keep(block, state, resumed)
+            if self.counts and self.session and place.recording:
+                self.keep(block, state, resumed)
 
         return MadeBlock(block, finish)
 
@@ -272,7 +287,7 @@ class SessionStart:
         than a part of the time goes on beside, or waits for the next session. Where all that is as it was when nothing
         was left to do, nobody looks again.
         """
-        seen = session_folder(self.environ) / "taken-in" / mark_name(f"{self.project}\n{place.namespace}")
+        seen = session_folder(self.environ) / "taken-in" / mark_name(f"{self.bank_project}\n{place.namespace}")
         sources = self.state_of_sources(store)
         with suppress(OSError):
             if seen.read_bytes() == sources.encode("utf-8", "surrogatepass"):
@@ -281,8 +296,8 @@ class SessionStart:
         from perdure.bank.importing import import_if_empty
 
         share, name = self.left / 4, project_root(self.project).name
-        imported = import_if_empty(memory, self.project, share, private=place.private, name=name)
-        take = partial(on_first_access, memory, self.project, name, self.environ, private=place.private)
+        imported = import_if_empty(memory, self.bank_project, share, private=place.private, name=name)
+        take = partial(on_first_access, memory, self.tree, name, self.environ, private=place.private)
         looked = in_time(take, share)
         if looked is not None and not imported.unfinished:
             with suppress(OSError):
@@ -294,9 +309,9 @@ class SessionStart:
         """
         from perdure.bank.entries import global_bank, local_bank
 
-        shared, local = global_bank(self.environ.get("HOME")), local_bank(self.project)
-        states: list[object] = [monotonic()] if (self.project / "specs").is_dir() else []
-        for path in (local, shared, shared / "memory.db", self.project / INDEX_FILE):
+        shared, local = global_bank(self.environ.get("HOME")), local_bank(self.bank_project)
+        states: list[object] = [monotonic()] if (self.tree / "specs").is_dir() else []
+        for path in (local, shared, shared / "memory.db", self.tree / INDEX_FILE):
             with suppress(OSError):
                 states.append((str(path), path.stat().st_mtime_ns))
         with suppress(OSError):
@@ -329,6 +344,7 @@ class SessionStart:
             constitutional=[
                 *(resumed.constitutional if resumed else ()), *(memory_of(record) for record in block.constitutional),
             ],
+            about=[*(resumed.about if resumed else ()), *(memory_of(record) for record in block.about)],
         )  # fmt: skip
         keep(kept, self.environ)
 
@@ -404,7 +420,8 @@ def build_block(
     constitution = [record for record in constitution if record.id not in known]
     found = choose_learnings(memory, place, configuration, query, asked, always)
     hits, compared = found.hits, found.compared
-    part = about(memory, place, session, (*always, *(hit.record.id for hit in hits)))
+    told = (*always, *(hit.record.id for hit in hits))
+    part = about(memory, place, session, told, with_last_session=not known)
     problems = [problem_line(problem) for problem in configuration.told]
     line = diagnostics(len(hits), found.total, compared.by_meaning, compared.by_words, query, found.model)
     room = MOST_CHARACTERS - ENVELOPE - sum(len(each) + 1 for each in (part.text, line, *problems)) - _DIGITS

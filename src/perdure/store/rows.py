@@ -15,6 +15,7 @@ from perdure.clock import format_time, from_micros, to_micros
 from perdure.errors import InvalidInput, StoreDamaged
 from perdure.ids import UUID, MemoryId
 from perdure.model import LIST_FIELDS, USE_FIELDS, Json, Record, record_of
+from perdure.remedies import Remedy, Run
 from perdure.text.entry import Entry
 from perdure.values import field_names
 
@@ -26,9 +27,10 @@ Row: TypeAlias = tuple[Any, ...]
 NUMBER_BITS: Final = 32
 NUMBER_MASK: Final = (1 << NUMBER_BITS) - 1
 
-RESTORE: Final = (
-    "Run `perdure doctor --repair`: it brings a memory back from its history. "
-    "If that is damaged as well, bring the store back from a backup."
+RESTORE: Final = Remedy(
+    "Run ",
+    Run("doctor", repair=True),
+    ": it brings a memory back from its history. If that is damaged as well, bring the store back from a backup.",
 )
 _ID_BYTES: Final = 16
 FLOAT_BYTES: Final = 4

@@ -34,9 +34,12 @@ class WordCounts:
 
     @classmethod
     def together(cls, counts: Iterable[WordCounts]) -> WordCounts:
+        every = list(counts)
+        if len(every) == 1:
+            return every[0]
         documents, words = 0, 0
         containing: Counter[int] = Counter()
-        for each in counts:
+        for each in every:
             documents += each.documents
             words += each.words
             containing.update(each.containing)

@@ -61,7 +61,7 @@ def fields_of(record: Record) -> tuple[str, str, str, str, str, str, str]:
         record.title or "",
         speaker_and_date(record) + record.text,
         " ".join((*(names_in_key(record.key) if record.key else ()), *record.keywords, *record.trigger_phrases)),
-        "\n".join(filter(None, (record.reasoning, *bank_lines(record)))),
+        "\n".join((record.reasoning or "", *(bank_lines(record) if BANK_LINES in record.metadata else ()))),
         " ".join((record.category or "", *record.tags)),
         record.anchor_id or "",
         record.spec_folder or "",
@@ -107,7 +107,7 @@ class Passage(NamedTuple):
 def passage(record: Record) -> Passage:
     title = f"{record.title}. " if record.title else ""
     category = f"{record.category}: " if record.category else ""
-    words = (*record.keywords, *bank_lines(record))
+    words = (*record.keywords, *(bank_lines(record) if BANK_LINES in record.metadata else ()))
     keywords = f" {' '.join(words)}" if words else ""
     return Passage(f"{speaker_and_date(record)}{title}{category}", record.text, keywords)
 

@@ -8,6 +8,7 @@ from perdure.model import Finding
 from perdure.store.rows import RESTORE
 from perdure.values import field, value_class
 
+_REPAIR: Final = RESTORE.told("cli")
 REBUILD: Final = "Run `perdure doctor --repair`: it rebuilds this from the memories."
 REMOVE: Final = "Run `perdure doctor --repair`: it removes what is invalid."
 RESTORE_BACKUP: Final = "Save what can be read with `perdure export`, then bring the store back from a backup."
@@ -17,8 +18,8 @@ _SHOWN: Final = 5
 
 # For each check: the sentence of a sound store, the words before a list of problems, and the remedy.
 _SENTENCES: Final = {
-    "records": ("Every memory is as it was written.", "Memories that are missing or not as they were written", RESTORE),
-    "history": ("Every memory matches its newest log entry.", "Memories unlike their newest log entry", RESTORE),
+    "records": ("Every memory is as it was written.", "Memories that are missing or not as they were written", _REPAIR),
+    "history": ("Every memory matches its newest log entry.", "Memories unlike their newest log entry", _REPAIR),
     "entries": ("The keyword index matches the memories.", "Memories with a missing or wrong index entry", REBUILD),
     "tags": ("The tag index matches the memories.", "Memories whose tags are indexed wrongly", REBUILD),
     "statistics": ("The index statistics are correct.", "Namespaces with wrong index statistics", REBUILD),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 from perdure.buggify import point
 from perdure.clock import Clock
 from perdure.errors import BackupFailed, Conflict, StoreError
+from perdure.remedies import Flag, Remedy, Run
 from perdure.store.port import Progress
 from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import run
@@ -74,7 +75,7 @@ def copy_to(
                         run(connection, SIDECAR_SQL["compact"])
                 damage = staging.damage_of(copy) if sound else None
                 if damage is not None:
-                    remedy = "Run `perdure doctor`; no backup was made."
+                    remedy = Remedy("Run ", Run("doctor"), "; no backup was made.")
                     raise BackupFailed(f"The store is damaged: {damage}", remedy=remedy)
                 memories, revisions = staging.counts(copy)
             point("backup: checked")
@@ -134,4 +135,6 @@ def _parse_paths(note: object) -> list[str]:
 
 
 def _exists(target: str) -> Conflict:
-    return Conflict(f"{target} exists.", remedy="Choose another name, or replace it with --overwrite.")
+    return Conflict(
+        f"{target} exists.", remedy=Remedy("Choose another name, or replace it with ", Flag("overwrite"), ".")
+    )

@@ -26,6 +26,7 @@ from perdure.errors import BackupFailed, StoreDamaged, StoreError
 from perdure.ids import ContentHash, new_id
 from perdure.maintenance_results import BackupRestored
 from perdure.model import Change, Identity, forgotten_as
+from perdure.remedies import Remedy, Run
 from perdure.store.hash_chain import genesis
 from perdure.store.port import Progress
 from perdure.store.rows import NUMBER_BITS, NUMBER_MASK, unpack_id
@@ -45,10 +46,10 @@ from perdure.store.sqlite.writer import SqliteWriter
 
 _CLOCK: Final = "note:clock"
 _ACTOR: Final = "perdure"
-_NAME_BACKUP: Final = "Name a file that `perdure backup` wrote."
+_NAME_BACKUP: Final = Remedy("Name a file that ", Run("backup"), " wrote.")
 _OTHER_COPY: Final = "Use another copy of this backup, or an earlier backup; the store is as it was."
 _NAME_LEDGER: Final = "Name the file beside the store that it was erased from; its name ends in -erased."
-_NEW_FILE: Final = "Choose a new file for it: perdure restore-backup FILE --store NEW"
+_NEW_FILE: Final = Remedy("Choose a new file for it: ", Run("restore-backup", "FILE", store="NEW"))
 _NO_CHECKSUM: Final = "There is no checksum beside the backup; its content was checked all the same."
 _NO_LEDGER: Final = (
     "If memories were erased after the backup was made, they are back. The store they were erased from lists them in a "
@@ -115,7 +116,7 @@ def restore_backup(
     return BackupRestored(source, memories, erased_again, kept, notes)
 
 
-def _regular_file(path: str, remedy: str) -> str:
+def _regular_file(path: str, remedy: str | Remedy) -> str:
     """A file that may be read: closing a file that a connection of this process has open would drop its locks."""
     absolute = str(Path(path).absolute())
     try:
@@ -133,7 +134,7 @@ def _regular_file(path: str, remedy: str) -> str:
 def _staged(source: str, partial: str) -> Generator[tuple[Pool, bool]]:
     """A copy of the backup, up to date and checked, and whether a checksum proves it. SQLite never opens the backup."""
     if size_of(f"{source}-wal"):
-        remedy = f"Make one from it: perdure backup FILE --store {source}"
+        remedy = Remedy("Make one from it: ", Run("backup", "FILE", store=source))
         raise BackupFailed(f"{source} has a write-ahead log beside it, so it is not a finished backup.", remedy=remedy)
     shutil.copyfile(source, partial)
     proved = file_identity(source + CHECKSUM) is not None
@@ -157,7 +158,7 @@ def _staged(source: str, partial: str) -> Generator[tuple[Pool, bool]]:
         except StoreError as error:
             sentence = error.sentence.replace(file.path, source)
             # What a damaged store needs is no help with a copy of one.
-            remedy = _OTHER_COPY if isinstance(error, StoreDamaged) else error.cli_remedy
+            remedy = _OTHER_COPY if isinstance(error, StoreDamaged) else error.advice
             told = sentence if sentence.startswith(source) else f"{source} cannot be used: {sentence}"
             raise BackupFailed(told, remedy=remedy) from error
         if damage is not None:

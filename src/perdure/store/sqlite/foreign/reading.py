@@ -14,6 +14,7 @@ from urllib.parse import quote
 import apsw
 
 from perdure.errors import ImportFailed, shown
+from perdure.remedies import Flag, Remedy, Run
 from perdure.store.queries import load_queries
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.connection import Patience
@@ -120,7 +121,7 @@ class ForeignReader:
         if self._database.pragma("application_id") == APPLICATION_ID:
             raise ImportFailed(
                 f"{self._path} is a store of Perdure.",
-                remedy="Use it with --store, or `perdure export` and `perdure import`.",
+                remedy=Remedy("Use it with ", Flag("store"), ", or ", Run("export"), " and ", Run("import"), "."),
             )
         for table, column in self._database.execute(SQL["tables"]):
             self._tables.setdefault(table, []).append(column)
