@@ -645,6 +645,12 @@ ORDER BY changed.number;
 -- Whether a position that an index stood at is still in the log, and is what it was.
 SELECT hash FROM perdure.revision WHERE namespace = %(namespace)s AND seq = %(seq)s;
 
+-- name: vectors_after
+-- All vectors of a generation, in the order of their table: a look-up for each memory would cost more.
+SELECT position, passage_hash, data FROM perdure.vector
+WHERE namespace = %(namespace)s AND generation = %(generation)s AND position > %(after)s
+ORDER BY position LIMIT %(limit)s;
+
 -- name: vectors_of_passages
 -- The vectors of one generation for some passages, unchecked: an index checks what it is given.
 SELECT passage_hash, data FROM perdure.vector

@@ -21,9 +21,10 @@ from perdure.store.capacity import CapacityStats, EvictionRule, Load
 from perdure.store.hash_chain import TombstoneDigests, genesis, tombstone_digests
 from perdure.store.links import decode_links
 from perdure.store.port import LINK_KINDS, KeywordSearch, Link, LinkKind, LogFilter, NumberSearch
+from perdure.store.postgres.asked_ahead import AskedAhead
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.filters import conditions
-from perdure.store.postgres.pool import Transaction
+from perdure.store.postgres.pool import Question, Transaction
 from perdure.store.postgres.search import TermScan
 from perdure.store.rows import (
     ALL_WRITTEN,
@@ -86,7 +87,7 @@ class PostgresReader:
 
     def __init__(
         self,
-        transaction: Transaction,
+        transaction: Transaction | AskedAhead,
         sql: Mapping[str, str],
         name: str,
         unwritten: Mapping[int, Unwritten] = ALL_WRITTEN,
@@ -102,11 +103,12 @@ class PostgresReader:
     def _ask(self, name: str, **bindings: Any) -> list[Row]:
         return self._transaction.ask(self._sql[name], {**self._bindings, **bindings})
 
+    def _rows_question(self, condition: str, **bindings: Any) -> Question:
+        return f"{self._sql[self._select]} {self._sql[condition]}", {**self._bindings, **bindings}
+
     def _rows(self, condition: str, **bindings: Any) -> list[Row]:
         """Rows of memories that meet a condition of queries.sql, as rows.py takes them."""
-        return self._transaction.ask(
-            f"{self._sql[self._select]} {self._sql[condition]}", {**self._bindings, **bindings}
-        )
+        return self._transaction.ask(*self._rows_question(condition, **bindings))
 
     def _record(self, rows: Sequence[Row]) -> Record | None:
         return decode_row(rows[0], self._name, self._unwritten) if rows else None
@@ -195,17 +197,22 @@ class PostgresReader:
         return numbers
 
     def revisions(self, number: int) -> list[Revision]:
-        return self._lines("lines_of_memory", number=number) if 0 < number <= NUMBER_MASK else []
+        return self._revisions(self._lines("lines_of_memory", number=number)) if 0 < number <= NUMBER_MASK else []
 
     def last_version(self, number: int) -> int:
         return self._ask("last_version", number=number)[0][0] if 0 < number <= NUMBER_MASK else 0
 
     def log(self, filter: LogFilter, *, limit: int, newest: bool = True) -> list[Revision]:
+        question = self._log_question(filter, limit=limit, newest=newest)
+        return [] if question is None else self._revisions(question)
+
+    def _log_question(self, filter: LogFilter, *, limit: int, newest: bool) -> Question | None:
+        """None for what no line can have."""
         bindings: dict[str, Any] = {"limit": max(0, limit)}
         for name in _LINE_FIELDS:
             if (value := getattr(filter, name)) is not None:
                 if isinstance(value, str) and not sayable(value):
-                    return []
+                    return None
                 bindings[name] = value
         for name in _LINE_TIMES:
             if (moment := getattr(filter, name)) is not None:
@@ -233,17 +240,20 @@ class PostgresReader:
         valid = [number for number in numbers if 0 < number <= NUMBER_MASK]
         states: dict[int, Revision] = {}
         for first in range(0, len(valid), _PORTION):
-            lines = self._lines("lines_at", numbers=valid[first : first + _PORTION], seq=seq)
+            lines = self._revisions(self._lines("lines_at", numbers=valid[first : first + _PORTION], seq=seq))
             states |= {line.number: line for line in lines}
         return states
 
-    def _lines(self, *clauses: str, **bindings: Any) -> list[Revision]:
-        """The rows of `select_lines` as revisions."""
+    def _lines(self, *clauses: str, **bindings: Any) -> Question:
         sql = " ".join((self._sql["select_lines"], *(self._sql[clause] for clause in clauses)))
+        return sql, {**self._bindings, **bindings}
+
+    def _revisions(self, question: Question) -> list[Revision]:
+        """The rows of `select_lines` as revisions."""
         revisions: list[Revision] = []
         for (
             seq, number, memory, version, operation, actor, surface, session, request, at, batch, digest, link, body,
-        ) in self._transaction.ask(sql, {**self._bindings, **bindings}):  # fmt: skip
+        ) in self._transaction.ask(*question):  # fmt: skip
             try:
                 record, provenance = (None, NOTHING) if body is None else decode_payload(body)
                 change = Change(operation, from_micros(at), batch, actor, surface, session, request, provenance)
@@ -260,7 +270,7 @@ class PostgresReader:
         if not self._own().secret:
             return None
         own, _, of_text = self.tombstone_digests(identity)
-        ((at,),) = self._ask("tombstone_since", digests=[own, of_text])
+        ((at,),) = self._ask("tombstone_since", digests=sorted({own, of_text}))
         return None if at is None else from_micros(at)
 
     def tombstone_digests(self, identity: Identity) -> TombstoneDigests:

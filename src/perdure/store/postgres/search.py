@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from perdure.model import Filter
 from perdure.store.port import KeywordSearch, NumberSearch, Scored
+from perdure.store.postgres.asked_ahead import AskedAhead
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.filters import conditions
 from perdure.store.postgres.pool import Transaction
@@ -33,7 +34,7 @@ class TermScan:
 
     def __init__(
         self,
-        transaction: Transaction,
+        transaction: Transaction | AskedAhead,
         sql: Mapping[str, str],
         bindings: Mapping[str, Any],
         newest: int,

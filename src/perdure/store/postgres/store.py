@@ -15,8 +15,8 @@ from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import OutcomeUnknown, PerdureError, StoreRolledBack, StoreUnreachable
 from perdure.model import BY_MODEL, Checkpoint, Finding, Record
-from perdure.store.capabilities import Scrubbed
-from perdure.store.port import IndexChanges, IndexRow, Pending, Position, Review, Use, UseCount
+from perdure.store.capabilities import Scrubbed, VectorPage
+from perdure.store.port import About, IndexChanges, IndexRow, Pending, Position, Review, Use, UseCount
 from perdure.store.postgres import checkpoints, index_feed, transfer
 from perdure.store.postgres.address import Address, parse_address
 from perdure.store.postgres.connection import Row
@@ -26,7 +26,7 @@ from perdure.store.postgres.pool import EVERYWHERE, Pool, Transaction
 from perdure.store.postgres.reader import PostgresReader, generation_key, namespace_key
 from perdure.store.postgres.sql import queries, transfer_queries
 from perdure.store.postgres.use import PostgresUse
-from perdure.store.postgres.writer import PostgresWriter
+from perdure.store.postgres.writer import PostgresWriter, WriterSettings
 from perdure.store.rows import ALL_WRITTEN, NUMBER_MASK
 from perdure.store.use import with_unwritten
 from perdure.text.entry import passage
@@ -75,6 +75,7 @@ class PostgresStore:
         self._clock = clock
         self._sql = queries(address.schema)
         self._use = PostgresUse(pool, self._sql)
+        self._writer_settings = WriterSettings(self._sql, clock, self._require_generation, {})
         # The generation that serves, by its id, as it was last read; None when it has to be read again.
         self._serving: tuple[int | None, Generation | None] | None = None
 
@@ -110,14 +111,24 @@ class PostgresStore:
             yield PostgresReader(transaction, self._sql, namespace, self._use.unwritten.get(namespace, ALL_WRITTEN))
 
     @contextmanager
-    def write(self, namespace: str, *, frees_space: bool = False) -> Generator[PostgresWriter]:  # noqa: ARG002
-        """A server keeps no reserve, so `frees_space` means nothing here."""
-        with self.write_together([namespace]) as (writer,):
+    def write(
+        self,
+        namespace: str,
+        about: Sequence[About] = (),
+        *,
+        frees_space: bool = False,  # noqa: ARG002 - a server keeps no reserve
+    ) -> Generator[PostgresWriter]:
+        with self._writing([namespace], about, None) as (writer,):
             yield writer
 
-    @contextmanager
     def write_together(
         self, namespaces: Sequence[str], *, patience: float | None = None
+    ) -> AbstractContextManager[Sequence[PostgresWriter]]:
+        return self._writing(namespaces, (), patience)
+
+    @contextmanager
+    def _writing(
+        self, namespaces: Sequence[str], about: Sequence[About], patience: float | None
     ) -> Generator[Sequence[PostgresWriter]]:
         keys = {name: namespace_key(name) for name in namespaces}
         scope = next(iter(keys.values())) if len(keys) == 1 else EVERYWHERE
@@ -126,7 +137,7 @@ class PostgresStore:
             with self._pool.writing(scope, patience) as transaction:
                 # Locked in the order of their keys, so that no two transactions wait for each other.
                 for name in sorted(keys, key=lambda name: keys[name].int):
-                    writers[name] = self._writer(transaction, name)
+                    writers[name] = self._writer(transaction, name, about)
                 yield [writers[name] for name in namespaces]
                 finished = [writer.finish() for writer in writers.values()]
                 if not any(finished):
@@ -160,9 +171,10 @@ class PostgresStore:
             else:
                 return hashes == [(head,)]
 
-    def _writer(self, transaction: Transaction, name: str) -> PostgresWriter:
-        unwritten = self._use.unwritten.get(name, ALL_WRITTEN)
-        return PostgresWriter(transaction, self._sql, name, self._clock, self._require_generation, unwritten)
+    def _writer(self, transaction: Transaction, name: str, about: Sequence[About] = ()) -> PostgresWriter:
+        return PostgresWriter(
+            transaction, self._writer_settings, name, about, self._use.unwritten.get(name, ALL_WRITTEN)
+        )
 
     def _require_generation(self, generation: Generation) -> None:
         require_generation(self._pool, self._sql, generation)
@@ -186,9 +198,9 @@ class PostgresStore:
         rows = self._ask(namespace, "position")
         if not rows:
             return Position()
-        seq, vector, repairs, _, serving = rows[0]
+        seq, vector, repairs, head, serving = rows[0]
         self._learn_serving(serving)
-        return Position(seq, vector if generation else 0, repairs)
+        return Position(seq, vector if generation else 0, repairs, head)
 
     def index_rows(
         self,
@@ -226,10 +238,15 @@ class PostgresStore:
         key = namespace_key(namespace)
         own = {"namespace": key}
         with self._pool.reading(key) as transaction:
-            positions = transaction.ask(self._sql["position"], own)
+            positions, hashes = transaction.ask_all(
+                [(self._sql["position"], own), (self._sql["line_hash"], {**own, "seq": since.seq})]
+            )
             if not positions:
-                return IndexChanges([], [])
-            if positions[0][2] != since.repairs:
+                return IndexChanges([], [], anew=since.seq > 0)
+            anew = positions[0][2] != since.repairs
+            if since.seq and not anew:
+                anew = not hashes or not since.head or not hashes[0][0].startswith(since.head)
+            if anew:
                 since = Position()
             bindings = {**own, "seq": since.seq, "vector": since.vector, "generation": generation_key(generation)}
             columns = self._sql["index_columns"]
@@ -238,7 +255,12 @@ class PostgresStore:
         return IndexChanges(
             [index_feed.index_row(row) for row in rows if row[1] is not None],
             [row[0] for row in rows if row[1] is None],
+            anew,
         )
+
+    def index_vectors(self, namespace: str, generation: Generation, after: int, limit: int) -> VectorPage:
+        rows = self._ask(namespace, "vectors_after", generation=generation_key(generation), after=after, limit=limit)
+        return VectorPage({passage: data for _, passage, data in rows}, rows[-1][0] if rows else after)
 
     def use_counts(self, namespace: str, numbers: Sequence[int] | None = None) -> Sequence[UseCount]:
         key = namespace_key(namespace)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -21,14 +21,15 @@ from perdure.errors import Conflict, InvalidInput, NotFound
 from perdure.ids import MemoryId
 from perdure.model import INDEXED_STATES, NOTHING, Change, Identity, Record, Revision, replace_record
 from perdure.store.erasure import ERASE, passages_of
-from perdure.store.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
+from perdure.store.hash_chain import SALT_BYTES, Line, digest_of, genesis, link, tombstone_digests
 from perdure.store.links import Target, encoded_links, links_of
-from perdure.store.port import LogFilter, Review
+from perdure.store.port import About, LogFilter, Review
+from perdure.store.postgres.asked_ahead import AskedAhead
 from perdure.store.postgres.checkpoints import columns
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.models import parked_columns
 from perdure.store.postgres.pool import Question, Transaction
-from perdure.store.postgres.reader import NamespaceRow, PostgresReader, generation_key, require_name, scope_of
+from perdure.store.postgres.reader import NamespaceRow, PostgresReader, generation_key, require_name, sayable, scope_of
 from perdure.store.postgres.sql import transfer_queries
 from perdure.store.rows import (
     ALL_WRITTEN,
@@ -79,6 +80,16 @@ class _Counters:
     max_tokens: int | None
 
 
+@value_class
+class WriterSettings:
+    """What every writer of a store needs. `secrets` are those of the namespaces that were written before."""
+
+    sql: Mapping[str, str]
+    clock: Clock
+    make_generation: Callable[[Generation], None]
+    secrets: dict[UUID, bytes]
+
+
 class PostgresWriter(PostgresReader):
     """A reader that sees its own changes. `finish` writes the namespace's own row, which every change has touched."""
 
@@ -87,14 +98,14 @@ class PostgresWriter(PostgresReader):
     def __init__(
         self,
         transaction: Transaction,
-        sql: Mapping[str, str],
+        store: WriterSettings,
         name: str,
-        clock: Clock,
-        make_generation: Callable[[Generation], None],
+        about: Sequence[About] = (),
         unwritten: Mapping[int, Unwritten] = ALL_WRITTEN,
     ) -> None:
-        super().__init__(transaction, sql, name, unwritten)
-        self._make_generation = make_generation
+        self._ahead = AskedAhead(transaction)
+        super().__init__(self._ahead, store.sql, name, unwritten)
+        self._make_generation = store.make_generation
         self._is_new = False
         self._changed = False
         self.has_sent = False
@@ -103,25 +114,53 @@ class PostgresWriter(PostgresReader):
         self._requests: set[str] = set()
         self._new_generations: dict[int, Generation] = {}
         self.erased: list[MemoryId] = []
-        rows = self._ask("open_namespace")
+        # A secret never changes, so whoever knows it can ask for tombstones before the row is there.
+        secret = store.secrets.get(self.key)
+        first = (self._sql["open_namespace"], self._bindings)
+        questions = list(self._questions(about, secret)) if about else []
+        rows = self._ahead.look_ahead(first, questions, self._sql[self._select])
         if not rows:
             # Without a row there is nothing to lock, and two who write the same text for the first time would both.
             transaction.send(
-                sql["create_namespace"],
+                self._sql["create_namespace"],
                 {
                     **self._bindings, "name": name, "secret": secrets.token_bytes(SECRET_BYTES), "head": genesis(name),
-                    "created_at": to_micros(clock()),
+                    "created_at": to_micros(store.clock()),
                 },
             )  # fmt: skip
-            rows = self._ask("open_namespace")
+            rows = self._ahead.look_ahead(first, questions, self._sql[self._select])
             self._is_new = rows[0][4] == 0 and rows[0][5] == 0
-        own_name, secret, *counters, serving, generations = rows[0]
+        own_name, own_secret, *counters, serving, generations = rows[0]
         self._row = _Counters(*counters)
         self._first_seq = self._row.seq
-        self._secret: bytes = secret
+        self._secret: bytes = own_secret
+        if secret != own_secret:
+            store.secrets[self.key] = own_secret
+            self._ahead.forget_tombstones()
         self.serving: int | None = serving
         self._generations: set[int] = set(generations or ())
         require_name(self._own(own_name), name)
+
+    def _questions(self, about: Sequence[About], secret: bytes | None) -> Iterator[Question]:
+        """What this transaction will ask first, in the very words in which it will."""
+        for identity, request, number in dict.fromkeys(about):
+            if identity is not None:
+                if identity.key is None:
+                    yield self._rows_question("by_content", **scope_of(identity))
+                elif sayable(identity.key):
+                    yield self._rows_question("by_key", key=identity.key)
+                if secret is not None:
+                    own, in_scope, of_text = tombstone_digests(secret, self._name, identity)
+                    # The one is asked by `tombstone_since`, the other by `lift_tombstone`; mostly they are the same.
+                    for digests in {tuple(sorted({own, of_text})), tuple(sorted({own, in_scope, of_text}))}:
+                        yield self._sql["tombstone_since"], {**self._bindings, "digests": list(digests)}
+            if request is not None and (
+                question := self._log_question(LogFilter(request=request), limit=1, newest=True)
+            ):
+                yield question
+            if number is not None and 0 < number <= NUMBER_MASK:
+                yield self._rows_question("by_number", number=number)
+                yield self._sql["last_version"], {**self._bindings, "number": number}
 
     def _own(self, name: str | None = None) -> NamespaceRow:
         row = self._row
@@ -179,6 +218,8 @@ class PostgresWriter(PostgresReader):
         indexed = record.state in INDEXED_STATES
         after = _Before(record.tags, links, entry.terms if indexed else None, entry.tokens)
         self._put_entry(number, before, after)
+        texts = (("content_hash", bytes.fromhex(record.content_hash)), ("key", record.key), ("request", change.request))
+        self._ahead.forget(("number", number), *texts)
         self._append(number, record.id, record.version, change, digest_of(salt, body.encode()))
         self._send("put_payload", seq=row.seq, salt=salt, body=body)
         self._known[number] = after
@@ -215,6 +256,7 @@ class PostgresWriter(PostgresReader):
 
     def release_key(self, number: int) -> None:
         if 0 < number <= NUMBER_MASK:
+            self._ahead.forget(("number", number))
             self._send("release_key", number=number)
 
     def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
@@ -266,13 +308,15 @@ class PostgresWriter(PostgresReader):
             ended.append(own)
         for digest in ended:
             self._row_to_change()
+            self._ahead.forget_tombstones()
             self._send("add_tombstone", digest=digest, at=to_micros(at), reason=reason)
 
     def lift_tombstone(self, identity: Identity) -> datetime | None:
-        digests = list(self.tombstone_digests(identity))
+        digests = sorted(set(self.tombstone_digests(identity)))
         ((at,),) = self._ask("tombstone_since", digests=digests)
         if at is None:
             return None
+        self._ahead.forget_tombstones()
         self._send("lift_tombstone", digests=digests)
         return from_micros(at)
 
@@ -352,6 +396,7 @@ class PostgresWriter(PostgresReader):
             row.tokens -= tokens or 0
         self._known.pop(number, None)
         self._handed_out.discard(number)
+        self._ahead.forget(("number", number))
         memory = unpack_id(lines[0][1])
         self._append(number, memory, lines[0][2], change, digest)
         self.erased.append(memory)

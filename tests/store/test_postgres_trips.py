@@ -1,0 +1,76 @@
+"""How often a verb waits for the server. A trip takes as long as the network does, so their number is what counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from perdure import Memory
+from perdure.store.postgres.connection import Session
+from perdure.store.postgres.pool import Transaction
+from perdure.testing.embedder import WordEmbedder
+
+if TYPE_CHECKING:
+    from postgres_stores import EmptyStores
+
+
+class Trips:
+    """Counts what waits: every batch of questions, and the end of every transaction."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        for owner, name in ((Transaction, "ask_all"), (Session, "sync")):
+            patch.setattr(owner, name, self._counted(getattr(owner, name)))
+
+    def _counted(self, act: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any, **options: Any) -> Any:
+            self.count += 1
+            return act(*arguments, **options)
+
+        return counted
+
+    def of(self, call: Callable[[], object]) -> int:
+        before = self.count
+        call()
+        return self.count - before
+
+
+@pytest.fixture
+def memory(postgres_stores: EmptyStores) -> Iterator[Memory]:
+    with Memory(postgres_stores.new_url(), embedder=WordEmbedder()) as opened:
+        opened.remember("what comes first makes the namespace")
+        opened.recall("first")
+        yield opened
+
+
+def test_verbs_wait_a_few_times_at_most(memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    trips = Trips(monkeypatch)
+    number = memory.remember("tea in the morning").record.number
+    counted = {
+        "remember": trips.of(lambda: memory.remember("milk in the evening")),
+        "remember once": trips.of(lambda: memory.remember("water at noon", idempotency_key="call-1")),
+        "said again": trips.of(lambda: memory.remember("milk in the evening")),
+        "upsert": trips.of(lambda: memory.upsert("person:ann", "Ann lives in Osaka")),
+        "new version": trips.of(lambda: memory.upsert("person:ann", "Ann lives in Kyoto")),
+        "update": trips.of(lambda: memory.update(number, tags=["hot"])),
+        "get": trips.of(lambda: memory.get(number)),
+        "recall": trips.of(lambda: memory.recall("tea")) and trips.of(lambda: memory.recall("tea")),
+    }
+    for verb, most in (
+        ("remember", 4), ("remember once", 4), ("said again", 4), ("upsert", 4), ("new version", 6), ("update", 6),
+        ("get", 2), ("recall", 4),
+    ):  # fmt: skip
+        assert counted[verb] <= most, counted
+
+
+def test_an_import_waits_once_for_many_records(memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "many.jsonl"
+    file.write_text(
+        "".join(f"{json.dumps({'text': f'memory {n} of an import'})}\n" for n in range(1000)), encoding="utf-8"
+    )
+    trips = Trips(monkeypatch)
+    assert trips.of(lambda: memory.import_(file)) <= 100
