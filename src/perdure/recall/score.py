@@ -224,10 +224,10 @@ def evidence_columns(
         columns["time"] = time_evidence(
             column_of(candidates.parts, "dated"), query, about, holding_month(candidates, query)
         )
-    return calibrated(columns, certain)
+    return with_certainty(columns, certain)
 
 
-def calibrated(columns: dict[str, SignalColumn], certain: Values) -> dict[str, SignalColumn]:
+def with_certainty(columns: dict[str, SignalColumn], certain: Values) -> dict[str, SignalColumn]:
     """The same evidence with so much of it left as is certain of each candidate, so that the floor stays where it is.
     For a memory without a vector that is all: by words alone it is told otherwise how far it fits.
     """
