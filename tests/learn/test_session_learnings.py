@@ -133,6 +133,11 @@ def test_what_sounds_like_a_rule_and_is_none_is_not_read_as_one(said: str):
     assert project_rules(said, PROJECT, "Write it") == []
 
 
+def test_a_document_that_somebody_pasted_is_no_list_of_learnings():
+    document = " ".join(f"Requests of kind {number} must be logged." for number in range(20))
+    assert project_rules(document, PROJECT) == []
+
+
 def test_a_session_of_one_prompt_is_learned_from_as_soon_as_it_ends(memory: Memory, clock: HandClock):
     said = {"session_id": "s1", "source_project": PROJECT, "channel": "claude"}
     talk = memory.conversation("s1")
