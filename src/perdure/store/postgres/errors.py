@@ -62,7 +62,7 @@ _BY_CLASS: Final[dict[str, Callable[[], PerdureError]]] = {
 }
 
 
-def translated(error: Exception) -> PerdureError:
+def error_of(error: Exception) -> PerdureError:
     if isinstance(error, UnicodeEncodeError):
         return InvalidInput("Half of a surrogate pair is no text that can be stored.")
     if isinstance(error, OverflowError):
