@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, Final, Literal, Never, Self
+from typing import Any, Literal, Never, Self
 
 from perdure import settings as configuration
 from perdure.clock import Clock, system_clock
 from perdure.embed.port import Embedder
 from perdure.errors import InvalidInput, NotAllowed
-from perdure.ids import KINDS
 from perdure.lifecycle.write_context import WriteContext
 from perdure.location import is_server
-from perdure.model import Filter, Record
+from perdure.model import Filter
 from perdure.services import Services
 from perdure.settings import Settings
 from perdure.store.port import Store
-from perdure.validation import StrPath, check_bool, check_limit, check_namespace
-from perdure.values import replace
-
-# So many more are looked for, in the place of those that are left out.
-_SPARE: Final = 20
+from perdure.validation import StrPath, check_bool, check_namespace
 
 
 def is_remote(store: object = None, *, settings: Settings | None = None, **_: object) -> bool:
@@ -108,37 +103,6 @@ class OpenMemory:
         """
         if self._services.settings.embedder in {"local", "none"}:
             self._services.search("memory", self._namespace, Filter(), limit=1)
-
-    def suggest(
-        self,
-        prompt: str,
-        *,
-        limit: int = 5,
-        namespaces: Sequence[str] | None = None,
-        without: Container[str] = (),
-        told_in: Sequence[str] = (),
-    ) -> tuple[Record, ...]:
-        """Find what a prompt brings to mind: the memories of which a trigger phrase stands in it, then those that fit
-        it, and hardly less well than the best. Messages of conversations, constitutional memories and those whose ids
-        are in `without` are left out; with `told_in`, the names of the project that asks, also what was imported from
-        another that nobody trusts, and learnings of others that fit little. What is answered counts as recalled.
-        """
-        from perdure.recall.query import check_request
-
-        services, most = self._services, check_limit(limit)
-        request = check_request(
-            services, self._namespace, prompt, {}, limit=most + _SPARE, namespaces=namespaces, for_model=True
-        )
-        places = tuple(told_in)
-        triggered = services.triggers().match(prompt, request.namespaces, most + _SPARE, request.now, places)
-        request = replace(request, filter=Filter(hidden=KINDS, told_in=places), is_question=False)
-        from perdure.recall.fitting import fitting_memories
-
-        fitting = fitting_memories(services.recaller().recall(request).hits, places)
-        found = {one.record.id: one.record for one in (*triggered, *fitting)}
-        chosen = [record for id, record in found.items() if id not in without and record.tier != "constitutional"]
-        services.usage.recalled(chosen[:most], request.now)
-        return tuple(chosen[:most])
 
     def close(self) -> None:
         self._services.close()

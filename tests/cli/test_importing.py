@@ -251,3 +251,78 @@ def test_a_large_import_says_first_how_it_is_taken_back(user: User, tmp_path: Pa
     assert first.split()[-1] == last.split()[-1]
     user.done("undo", first.split()[-1])
     assert user.done("list", "--json").json["records"] == []
+
+
+def test_a_graph_of_a_relative_of_the_reference_server_becomes_memories(user: User, store: Path, tmp_path: Path):
+    """Without a `type`, and with observations that are objects."""
+    said = {"text": "flies gliders", "timestamp": "2026-05-01T10:00:00Z"}
+    rows: list[dict[str, object]] = [
+        {"name": "Ana", "entityType": "person", "observations": [said, "lives in Osaka"]},
+        {"from": "Ana", "relationType": "works_with", "to": "Bob"},
+    ]
+    assert imported(user, str(lines(tmp_path / "graph.jsonl", rows)))["inserted"] == 2
+    with Memory(store, embedder="none") as memory:
+        assert {record.text for record in memory.list()} == {
+            "Ana (person)\n- flies gliders\n- lives in Osaka", "Ana works with Bob",
+        }  # fmt: skip
+
+
+def test_a_long_section_is_split_at_its_headings_and_paragraphs(user: User, store: Path, tmp_path: Path):
+    """A memory of twenty thousand characters is told by nobody."""
+    paragraphs = "\n\n".join(f"Paragraph {number} {'says something ' * 20}" for number in range(40))
+    code = "```sh\nmake\n\n### no heading\n\nmake test\n```"
+    text = f"# Guide\n## Build\nRun make.\n### Fast\n{code}\n### Slow\n{paragraphs}\n## Test\nRun tests.\n### Here\nx\n"
+    path = write(tmp_path, "AGENTS.md", text)
+    imported(user, str(path))
+    with Memory(store, embedder="none") as memory:
+        records = memory.list(limit=100).records
+    found = {record.title: record.text for record in records}
+    assert max(len(record.text) for record in records) < 5000
+    assert found["AGENTS.md: Build: Fast"] == code
+    assert found["AGENTS.md: Test"] == "Run tests.\n### Here\nx"
+    assert "".join(record.text for record in records).count("Paragraph ") == 40
+    assert imported(user, str(path))["inserted"] == 0
+
+
+NOTE = """---
+title: Storage
+type: decision
+permalink: shop/storage
+tags: [database, shop]
+---
+# Storage
+- [decision] We use PostgreSQL #storage #backend
+- [x] done, and [a link](other.md)
+See #nothing.
+"""
+
+
+def test_a_folder_of_notes_is_imported_with_what_stands_above_them(user: User, store: Path, tmp_path: Path):
+    """As a vault of Obsidian is, or the notes of basic-memory."""
+    vault = tmp_path / "vault"
+    write(vault, "storage.md", NOTE)
+    write(vault, "people/ana.md", "Ana flies gliders.\n")
+    write(vault, ".obsidian/plugin.md", "No note.\n")
+    assert imported(user, str(vault))["inserted"] == 2
+    with Memory(store, embedder="none") as memory:
+        (note,) = (record for record in memory.list() if "PostgreSQL" in record.text)
+    assert note.title == "Storage: Storage"
+    assert note.tags == ("database", "shop", "decision", "storage", "backend")
+    assert note.metadata["permalink"] == "shop/storage"
+    assert imported(user, str(vault)) == {"inserted": 0, "updated": 0, "present": 2, "gone": 0}
+
+
+@pytest.mark.parametrize("name", [".cursorrules", ".cursor/rules/style.mdc", ".windsurfrules"])
+def test_the_rules_of_editors_are_documents(user: User, store: Path, tmp_path: Path, name: str):
+    path = write(
+        tmp_path, name, "---\ndescription: Style\nglobs: src/**\nalwaysApply: true\n---\nWrite short sentences.\n"
+    )
+    assert imported(user, str(path))["inserted"] == 1
+    with Memory(store, embedder="none") as memory:
+        (rule,) = memory.list()
+    assert (rule.title, rule.text, rule.metadata["globs"]) == ("Style", "Write short sentences.", "src/**")
+
+
+def test_a_folder_of_a_knowledge_bank_is_left_to_its_own_command(user: User, tmp_path: Path):
+    write(tmp_path, "bank/patterns.md", "### Rule\nText.\n")
+    assert "perdure bank import" in user("import", str(tmp_path / "bank")).err

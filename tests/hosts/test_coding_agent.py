@@ -77,7 +77,7 @@ def test_a_person_s_correction_in_one_session_is_told_in_the_third_and_where_the
     for words in ("Last session here", "Install the packages.", "The lint job is still open."):
         assert words in second.requests[0].text, words
     third = claude("Add a package for dates.", steps=["Done."])
-    assert "We never use npm in" in third.requests[0].text
+    assert "we never use npm in garden" in third.requests[0].text
 
 
 @pytest.mark.parametrize("host", INSTALLED_AS, indirect=["host"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from perdure import Memory
+from perdure.learn.project_rules import project_rules
 from perdure.model import FACT_CATEGORIES, LEARNING_CATEGORIES, Record
 from perdure.session.listing import forget_session
 
@@ -93,6 +94,43 @@ def test_what_is_asked_once_reported_pasted_or_a_question_is_no_learning(memory:
     session(memory, clock, "Have a look at the form", prompt)
     memory.work()
     assert learned(memory) == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "can you please not put business logic into views? that's what services are for",
+        "I'd rather you never touch the migrations that are already merged.", "We'll use Redis Streams for events.",
+        "we're standardizing on pydantic v2, v1 models are legacy", "The rule here is one class per file.",
+        "Heads up: prod reads from the replica only.", "don't hardcode colors", "Logging goes through structlog.",
+        "never use `git add -A`, add files one by one", "The team decided against GraphQL.", "We only support Firefox.",
+        "That's not how we do it: we inject dependencies through the constructor.", "no console.log in committed code",
+        "Every new table needs created_at and updated_at.", "dates: always ISO, never locale formats",
+        "Remember that the staging environment is wiped every night.", "Only Anna may deploy to production.",
+        "whenever you change the schema, regenerate the client", "moment is deprecated, use date-fns.",
+        "It's our policy to squash before merging.", "All new endpoints go behind a feature flag.",
+        "Do not log customer emails, that's a GDPR problem.", "Postgres it is, then.", "PRs need two approvals.",
+    ],
+)  # fmt: skip
+def test_rules_are_read_in_whatever_words(said: str):
+    assert project_rules(said, PROJECT, "Write it")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the api must be down", "we must be close", "It has to be somewhere in src.", "the test only fails in CI",
+        "add a button that always shows the menu", "write a function that never returns null", "stop explaining",
+        "fix the bug where users cannot log in", "The endpoint must return 404 if the order does not exist.",
+        "use the second approach", "let's use the new function here", "we have to fix this today", "not now",
+        "don't delete the file yet", "no need to run the tests", "we can always revert it", "use more whitespace",
+        "Don't stop until the tests pass.", "only change the first file", "every time I run it it crashes",
+        "whenever I open the page it hangs", "when I click it, nothing happens", "nobody knows why",
+        "everything is broken", "our tests must be broken", "We never merged that branch.", "our server is slow",
+    ],
+)  # fmt: skip
+def test_what_sounds_like_a_rule_and_is_none_is_not_read_as_one(said: str):
+    assert project_rules(said, PROJECT, "Write it") == []
 
 
 def test_a_session_of_one_prompt_is_learned_from_as_soon_as_it_ends(memory: Memory, clock: HandClock):

@@ -1,5 +1,5 @@
-"""The file of the reference memory server of the Model Context Protocol: a graph of entities and relations, as JSON
-lines. An entity with its observations is a memory, and a relation is one.
+"""The file of the reference memory server of the Model Context Protocol, or of a relative of it: a graph of entities
+and relations, as JSON lines. An entity with its observations is a memory, and a relation is one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,18 @@ from perdure.bank.sections import Section, Unread, key_of_section
 ENTITY: Final = "entity"
 RELATION: Final = "relation"
 _MAX_LINE: Final = 1024
+_ENDS: Final = ("from", "relationType", "to")
+
+
+def kind_in_graph(line: Mapping[str, Any]) -> str | None:
+    """Whether a line is an entity or a relation. Relatives leave out the `type`: the other fields tell it."""
+    if line.get("type") in {ENTITY, RELATION}:
+        return str(line["type"])
+    if line.get("type") is not None:
+        return None
+    if "name" in line and isinstance(line.get("observations"), list):
+        return ENTITY
+    return RELATION if all(name in line for name in _ENDS) else None
 
 
 def sections_of_graph(lines: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[list[Section], list[Unread]]:
@@ -21,13 +33,12 @@ def sections_of_graph(lines: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[l
     relations: dict[tuple[str, str, str], None] = {}
     unread: list[Unread] = []
     for number, line in lines:
-        if line.get("type") == ENTITY and isinstance(line.get("name"), str) and line["name"].strip():
+        kind = kind_in_graph(line)
+        if kind == ENTITY and isinstance(line.get("name"), str) and line["name"].strip():
             told = cast("list[Any]", line["observations"]) if isinstance(line.get("observations"), list) else []
             entity = entities.setdefault(line["name"].strip(), (str(line.get("entityType") or ""), []))
-            entity[1].extend([text for each in told if (text := str(each).strip()) and text not in entity[1]])
-        elif line.get("type") == RELATION and all(
-            isinstance(line.get(name), str) and line[name].strip() for name in ("from", "relationType", "to")
-        ):
+            entity[1].extend([text for each in told if (text := observation_text(each)) and text not in entity[1]])
+        elif kind == RELATION and all(isinstance(line.get(name), str) and line[name].strip() for name in _ENDS):
             relations[line["from"].strip(), line["relationType"].strip(), line["to"].strip()] = None
         else:
             unread.append(Unread(f"line {number}", "It is neither an entity nor a relation."))
@@ -37,6 +48,14 @@ def sections_of_graph(lines: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[l
         key = key_of_section(RELATION, source, verb, target)
         sections.append(Section(key, f"{source} {words} {target}", {"tags": [verb[:_MAX_LINE]]}))
     return sections, unread
+
+
+def observation_text(observation: object) -> str:
+    """An observation is a text, or an object with one."""
+    if isinstance(observation, Mapping):
+        fields = cast("Mapping[str, object]", observation)
+        observation = next((fields[name] for name in ("text", "content") if isinstance(fields.get(name), str)), "")
+    return str(observation).strip()
 
 
 def entity_section(name: str, kind: str, observations: list[str]) -> Section:

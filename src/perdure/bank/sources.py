@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from perdure.bank.documents import AGENT_FILES, section_of_own_memory, sections_of_document
 from perdure.bank.documents import KIND as DOCUMENT
-from perdure.bank.knowledge_graph import ENTITY, RELATION, sections_of_graph
+from perdure.bank.knowledge_graph import ENTITY, RELATION, kind_in_graph, sections_of_graph
 from perdure.bank.memory_files import SPECS, is_memory_file, read_inside, save_memory_file, scan_memory_files
 from perdure.bank.sections import (
     ImportOptions,
@@ -49,6 +50,10 @@ _PLAIN_LINES: Final = Remedy(
     python="Give memories as mappings, each with a `text`. JSON: an object with a `text` on each line, or an array of "
     "them. A table: name it .csv, with a column `text`. Markdown: name it .md. Nothing was stored.",
 )
+_MARKDOWN: Final = (".md", ".mdc")
+_RULES: Final = (".cursorrules", ".windsurfrules", ".clinerules")
+# Folders whose names begin with a dot, in which people keep rules.
+_KEPT_FOLDERS: Final = (".cursor",)
 _BANK: Final = ("anti-patterns.md", "patterns.md", "heuristics.md")
 
 
@@ -73,7 +78,7 @@ def recognise(path: Path) -> Source:
     if path.exists() and not path.is_file():
         raise ImportFailed(f"{path} is {NOT_REGULAR}.", remedy="Pipe what it says to `import -` instead.")
     project = project_around(path.absolute())
-    if path.suffix == ".md":
+    if is_document(path):
         if project is not None and is_memory_file(path.absolute().relative_to(project).as_posix()):
             return Source("memory files", (path,), project)
         if path.name in _BANK:
@@ -104,7 +109,7 @@ def kind_of_lines(path: Path) -> Kind:
         if "conversation_id" in line and "role" in line:
             return "messages"
         kind = str(line.get("type"))
-        if kind in {ENTITY, RELATION}:
+        if kind_in_graph(line):
             return "knowledge graph"
         if kind in {"session_meta", "response_item", "event_msg"} and "payload" in line:
             return "codex transcripts"
@@ -128,14 +133,32 @@ def recognise_folder(path: Path) -> Source:
     for kind, _ in kinds:
         if kind in {"claude-code transcripts", "codex transcripts"}:
             return Source(kind, tuple(file for other, file in kinds if other == kind))
+    if any((path / name).is_file() for name in _BANK):
+        raise ImportFailed(f"{path} is a knowledge bank.", remedy=Remedy("Use ", Run("bank import"), "."))
+    if notes := tuple(notes_in(path)):
+        return Source("document", notes, path)
     raise ImportFailed(
         f"{path} holds nothing that is known here.",
         remedy=Remedy(
-            "Name a file, a project with specs/, or a folder of transcripts; ",
+            "Name a file, a project with specs/, a folder of Markdown notes, or one of transcripts; ",
             Run("import", help=True),
             " lists them.",
         ),
     )
+
+
+def is_document(path: Path) -> bool:
+    """Whether a file is Markdown by its name: notes, and the rules of editors."""
+    return path.suffix in _MARKDOWN or path.name in _RULES
+
+
+def notes_in(folder: Path) -> Iterator[Path]:
+    """The Markdown files below a folder, such as a vault of Obsidian; not those that programs keep for themselves."""
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name for name in folders if name in _KEPT_FOLDERS or not name.startswith((".", "node_modules"))
+        )
+        yield from (Path(place, name) for name in sorted(files) if is_document(Path(name)))
 
 
 def is_agent_memory(folder: Path) -> bool:

@@ -32,6 +32,7 @@ _EXAMPLES: Final = (
     "perdure import notes-from-a-colleague.jsonl -n team",
     "perdure import notes.csv",
     "perdure import notes.md",
+    "perdure import ~/vault --trusted",
     "perdure import everything.jsonl --all-namespaces --trusted",
     "perdure import --from claude-code --dry-run",
     "perdure import specs",
@@ -55,9 +56,10 @@ def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, *
     """Read memories from a file that `export` wrote, or that another tool keeps.
 
     Perdure recognises what PATH is: an export (one JSON object per line, of which only `text` is needed; or an array of
-    them), a table (CSV, with a column `text`), a Markdown file, memory files of a project (`specs`), transcripts of
-    Claude Code or Codex, a database of another memory tool, the file of the reference memory server. `-` is an export
-    on standard input. Plain lines are what `perdure remember --lines` reads.
+    them), a table (CSV, with a column `text`), a Markdown file or a folder of them, the rules of an editor
+    (`.cursorrules`, `.mdc`), memory files of a project (`specs`), transcripts of Claude Code or Codex, a database of
+    another memory tool, the file of the reference memory server. `-` is an export on standard input. Plain lines are
+    what `perdure remember --lines` reads.
     docs/import.md tells what becomes of each.
 
     Perdure checks an export first: if one line is bad, nothing is stored. Memories that are stored already stay as they
@@ -152,7 +154,8 @@ def place_of(memory: Memory, source: Source, options: ImportOptions) -> tuple[Me
 
     if source.root is None:
         return memory, replace(options, place=place)
-    name = find_origin({"PERDURE_PROJECT": str(source.root)}).project
+    # The keys of documents begin with the name of the folder, whatever its repository is called.
+    name = find_origin({"PERDURE_PROJECT": source.root.name}).project
     own = where(source.root, None, namespace=common).namespace
     return memory.namespace(own), replace(options, place=place, project_name=name)
 

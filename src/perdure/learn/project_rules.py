@@ -49,17 +49,19 @@ class ProjectRule(NamedTuple):
 
 # What stands before a sentence and says nothing. The first ones only where a mark follows: `no printf here` is a rule.
 _LEAD: Final = _pattern(
-    r"(?:(?:no+|nope|wait|right|good|great|nice|perfect|yes|yeah|what|stop|wrong|important|careful|reminder"
+    r"(?:(?:that'?s not how we do (?:it|that|things|this)(?: here)?|no+|nope|wait|right|good|great|nice|perfect"
+    r"|yes|yeah|what|stop|wrong|important|careful|reminder"
     r"|thanks|thx"
     r"|cool|hm+|sorry|attention|heads up|again|look|listen|well|ok|okay|lgtm|wtf|ugh"
     r"|argh)[,.:!;\s–—-]*[,.:!;–—-]\s*"  # noqa: RUF001
-    r"|(?:also|and|but|so|then|please|pls|note(?: that)?|fyi|btw|by the way|actually|remember(?! to\b)(?: that)?"
+    r"|(?:also|and|but|so|then|please|pls|note(?: that)?|fyi|btw|by the way|actually|remember(?! to\b| that\b)"
     r"|just|ok|okay|ah"
     r"|oh|hey|hi|one (?:more )?thing|as i said|i (?:told|said)[^:,]{0,20}|for the record|in addition|besides|plus"
-    r"|remind yourself(?: that)?|keep in mind(?: that)?|mind that|be aware(?: that)?|know that)[,:]?\s+)"
+    r"|remind yourself(?: that)?|keep in mind(?! that)|mind that|be aware(?! that)|know that)[,:]?\s+)"
 )
 _CORRECTS: Final = _pattern(
-    r"(?:no+|nope|wrong|not like that|that'?s (?:wrong|not)|stop|that is (?:wrong"
+    r"(?:no+|nope|wrong|not like that|that'?s (?:wrong|not)(?: how we do (?:it|that|things|this))?|stop"
+    r"|that is (?:wrong"
     r"|not))\b[^\n]{0,20}?[,.:!;–—-]"  # noqa: RUF001
 )
 _LABEL: Final = _pattern(
@@ -70,6 +72,11 @@ _LABEL: Final = _pattern(
     r"|final call)\b"
     r"(?: (?:of|for|in|on|from|here|around|with)\b[^:,.]{0,40})?(?:\s*[:–—]\s*|,? (?:is|are|was"  # noqa: RUF001
     r"|says)(?: that| to)?:? | (?:to|that) )"
+)
+# `Could you please not do that?` asks for nothing but that; `remember that` is said of what is to be kept in mind.
+_POLITE: Final = _pattern(r"^(?:can|could|would|will) you (?:please )?(?P<how>not|never|stop) ")
+_MINDED: Final = _pattern(
+    r"(?:please )?(?:remember|keep in mind|be aware|bear in mind|don't forget) that (?!i\b|you\b)"
 )
 _NOT_A_RULE: Final = _pattern(
     r"\?\s*$|^(?:can|could|would|should|shall|will|why|how|what|which|who|is|are|was|were|did|does|do (?:you|we|i"
@@ -84,6 +91,7 @@ _FIRST_PERSON: Final = _pattern(r"i(?:'m|'ve|'d|'ll)?\b")
 _FIRST_PERSON_RULE: Final = _pattern(
     r"i(?:'d)? (?:(?:do not|don't|never) want (?!to\b)|never want to see|(?:want|need|expect|would like|'d like) "
     r"(?:you to (?:always|never)|all|every|each|no)\b|don't (?:ever )?want to see)"
+    r"|i(?:'d| would) (?:rather|prefer(?: it if)?|like it if) you (?:never|always|not|did not|didn't|don't)\b"
 )
 _DEICTIC: Final = _pattern(r"\b(?:it|this|that|these|those|them|there|again|yet|now|him|her)\b")
 # `Add it nullable` is about something that was said before.
@@ -104,6 +112,8 @@ _DECISION: Final = _pattern(
     r"(?!it\b|that\b|this\b|(?:the )?(?:first|second|third|last|other|former|latter|option|variant|plan|your)\b)"
     r"|we(?:'re| are) (?:moving|migrating|switching|dropping|replacing|deprecating|phasing out|getting rid of"
     r"|standardi[sz]ing|abandoning|retiring|freezing)\b"
+    r"|we(?:'ll| will|'re going to| are going to) (?:use|adopt|switch to|move to|keep|stay on|build on)"
+    r" (?!it\b|that\b|this\b|the (?:same|first|second|other|new|old)\b)"
     r"|we(?:'ve| have)? (?:moved|migrated|switched|standardi[sz]ed) (?:to|from|away|over|on)\b"
     r"|we(?:'ve| have)? (?:dropped|abandoned|deprecated|retired|replaced) (?!it\b|that\b|this\b)"
     r"|let'?s (?:use|adopt|standardi[sz]e on|keep) (?!it\b|that\b|this\b)[^,]{2,60}?"
@@ -113,22 +123,25 @@ _DECISION: Final = _pattern(
 _HOUSE: Final = _pattern(
     r"(?:(?:in|for|on|at|with) [^,]{3,40}?,? )?"
     r"(?:we|everybody|everyone|nobody|no one|the team|people here|all of us) "
-    r"(?:must (?!have\b|be able\b)(?:not |never |always |only )?|(?:should|may|will|can|shall) (?:always|never"
-    r"|not|only) "
+    r"(?:must (?!have\b|be able\b)(?:not |never |always |only )?|(?:should|may|will|shall) (?:always|never|not|only) "
+    r"|can (?:never|not|only) "
     r"|(?:cannot|can't|won't) (?=use|add|break|change|rely|depend|assume|ship|deploy|require|support|accept|merge)"
     r"|never |always |only |don't |do not |doesn't |no longer |mustn't |shouldn't |are not allowed to "
     r"|aren't allowed to "
     r"|are supposed to |avoid |try not to |insist on |require |prefer (?!not\b)|forbid )(?P<verb>[\w'-]*)"
 )
+# `It must be broken` guesses.
+_GUESSED: Final = r"(?! have\b| be (?:broken|down|wrong|missing|somewhere|close|old|stale|related)\b)"
 _HOUSE_HABIT: Final = _pattern(
     r"(?:(?:in|for|on|at|with) [^,]{3,40}?,? )?"
     r"(?:we (?:use|write|keep|store|name|put|run|pin|follow|log|test|format|version|sign|tag|target|support|build"
     r"|ship"
     r"|deploy|merge|rebase|squash|branch|release|commit|import|raise|return|validate|document|prefix)"
-    r"|our [\w /-]{2,40}? (?:use|uses|is|are|follow|follows|run|runs|live|lives|go|goes|need|needs|must|have to"
+    r"|our [\w /-]{2,40}? (?:use|uses|is|are|follow|follows|run|runs|live|lives|go|goes|need|needs|have to"
     r"|has to"
-    r"|never|always|only|should)|everything (?:goes|must|has to|lives|should|is)|nothing (?:goes|may|must|should)"
-    r"|nobody [\w']+s|only [\w ]{2,30} (?:may|can|is allowed|are allowed))\b"
+    rf"|must{_GUESSED}|never|always|only|should)|everything (?:goes|must|has to|lives)|nothing (?:goes|may|must)"
+    r"|nobody (?!knows|cares|likes|minds|wants|needs|understands|remembers|has|is\b|was)[\w']+s"
+    r"|only [\w ]{2,30} (?:may|can|is allowed|are allowed))\b"
 )
 _GENERAL: Final = _pattern(
     r"\b(?:everywhere|throughout|always|never|only|exclusively|instead|by convention|standard|as a rule|for all"
@@ -141,18 +154,21 @@ _FORBIDDEN: Final = _pattern(
     r"(?:forbidden|not allowed|disallowed|banned|prohibited|off[- ]limits|a no-go|mandatory|compulsory|not permitted"
     r"|verboten|taboo|obligatory|frozen|not an option|out of bounds|off the table)\b"
 )
+# `You can't use that` forbids, and `you can't see it` does not.
+_CANNOT: Final = r"can(?:not|'t| not) (?:be|go|use|have|depend|contain|call|commit|push|merge|import|change|touch)"
 _OBLIGATION: Final = _pattern(
     r"(?!the |it |this |that |you |i |he |she |they |these |those |a |an |my |your |there )"
-    r"(?P<subject>[^,;:]{2,70}?) (?:must|has to|have to|needs? (?:to|an?|two|three|at least)|should|may (?:never"
+    r"(?P<subject>[^,;:]{3,70}?) (?:must"
+    rf"{_GUESSED}|has to|have to|needs? (?:to|an?|two|three|at least)|should|may (?:never"
     r"|not|only)"
-    r"|can(?:not|'t| not| only)|shall|ought to|mustn't|shouldn't)\b"
+    rf"|{_CANNOT}|can only|shall|ought to|mustn't|shouldn't)\b"
 )
 _GENERAL_SUBJECT: Final = _pattern(
     r"(?:all|every|each|any|no|only|nobody|new|public|our)\b|[^,;]*?[\w)`]s(?: in .*| of .*| for .*| on .*)?$"
 )
 _YOU_MUST: Final = _pattern(
-    r"you (?:must (?:not|never|always)|mustn't|should (?:not|never|always)|shouldn't|may (?:not|never)|can(?:not|'t)"
-    r"|are not (?:allowed|supposed) to|aren't (?:allowed|supposed) to|need to always|have to always)\b"
+    r"you (?:must (?:not|never|always)|mustn't|should (?:not|never|always)|shouldn't|may (?:not|never)"
+    rf"|{_CANNOT}|are not (?:allowed|supposed) to|aren't (?:allowed|supposed) to|need to always|have to always)\b"
 )
 _IN_PLACE: Final = _pattern(
     r"(?!it |this |that |you |i |he |she |they |these |those |there )"
@@ -168,21 +184,27 @@ _ALL_OF: Final = _pattern(
     r"|belongs|use|uses|carry|carries|start|starts))\b"
 )
 _PLURAL_HABIT: Final = _pattern(
-    r"(?!the |this |that |these |those |my |your |it |its )(?:[\w./`-]+ ){0,3}[\w`-]+s "
+    r"(?!the |this |that |these |those |my |your |it |its )(?:[\w./`-]+ ){0,3}"
+    r"(?!(?:has|is|was|does|his|this|plus|us)\b)[\w`-]+s "
     r"(?:(?:always|never|only) (?!fail|break|crash|hang|return|show|throw|time|finish|work|appear|disappear|come"
     r"|happen"
     r"|load|stop|flicker|run out|get )\w+|(?:go|live|belong) (?:in|into|under|next|to|on|with|through)\b)"
+    r"|(?!the |this |that |it |everything |nothing |what |he |she )[\w-]+(?: [\w-]+)? (?:goes|lives|belongs)"
+    r" (?:in|into|under|to|through|via)\b"
+    r"|(?:every|each|all|any new) [^,;]{2,60}? needs? \S"
+    r"|[\w /-]{2,25}: (?:always|never|only|no) \S"
+    r"|the [\w -]{2,40}? must (?:stay|remain|always|never|not|only)\b"
+    r"|only (?:use|call|import|write|throw|raise|log|mock|store) (?!the |this |that |it\b|a |an |one )"
 )
+_ONLY_LAST: Final = _pattern(r"(?!i |it |this |that |they |he |she |we )(?P<first>[\w-]+) [^,;:]{3,80} only[.!]?$")
 _NO_THING: Final = _pattern(
     r"no (?!that|this|it\b|i\b|you\b|we\b|they\b|the\b|problem|need|idea|rush|worries|way|luck|error|change"
     r"|difference|failure|output|more\b|one\b|longer|thanks|hurry"
-    r"|matter|wonder|doubt|clue|such|sign|result|response|answer|big deal)[^.;:]{3,90}?"
+    r"|matter|wonder|doubt|clue|such|sign|result|response|answer|big deal)[^;:]{3,90}?"
     r"\b(?:in|inside|without|on|for|from|after|before|outside|unless|anywhere|ever|please|at)\b"
 )
 _STANDING: Final = _pattern(
-    r"(?:from now on|in (?:the )?future|going forward|from here on|next time|as a rule|in general|every time"
-    r"|each time"
-    r"|whenever)\b"
+    r"(?:from now on|in (?:the )?future|going forward|from here on|next time|as a rule|in general)\b"
 )
 _STANDING_LATER: Final = _pattern(r"\b(?:from now on|next time|in (?:the )?future|going forward|from here on)\b")
 _ORDER: Final = _pattern(
@@ -200,12 +222,15 @@ _PREFERENCE: Final = _pattern(
     r"|it\b|this\b|that\b)"
 )
 _WHEN: Final = _pattern(
-    r"(?P<verb>[a-z]+) .*\b(?:whenever|when(?:ever)? (?:a|an|any)|if (?:a|an|any)|unless (?:a|an|any|there)"
+    r"(?P<verb>(?!whenever|every|each|when|if)[a-z]+) .*\b(?:whenever|when(?:ever)? (?:a|an|any)|if (?:a|an|any)"
+    r"|unless (?:a|an|any|there)"
     r"|before (?:each"
     r"|every|any)|after (?:each|every|any)|before you (?:commit|push|merge|deploy|release|open|tag)"
     r"|before (?:committing"
     r"|pushing|merging|deploying|releasing))\b"
-    r"|(?:when(?:ever)?|if|before|after|unless) (?:a|an|any|you|we|each|every"
+    r"|(?:whenever|every time|each time) (?:you|we)\b[^,]{3,80},"
+    r" (?!(?:it|the|this|that|nothing|i|we|they|there|my)\b)[a-z]+ "
+    r"|(?:when(?:ever)?|every time|each time|if|before|after|unless) (?:a|an|any|you|we|each|every"
     r"|\w+ing)\b[^,]{3,80}, (?:please )?(?:always |never |do not "
     r"|don't )?(?P<order>[a-z]+)\b"
 )
@@ -246,6 +271,7 @@ _INSTEAD: Final = _pattern(
     r"|import|keep|round|build|deploy|merge|wrap) (?!it\b|this\b|that\b|them\b)[^;]{2,90}?"
     r"(?:,? (?:and |but )?(?:not|never)\b|\binstead of\b|\brather than\b|, no )"
 )
+_WE_DO: Final = _pattern(r"we (?P<verb>[a-z]+) (?!it\b|this\b|that\b)\S")
 _USE: Final = _pattern(
     r"(?:(?:please |always )?(?:use|prefer|take|go with|stick to|stick with|keep to))"
     r" (?!it\b|this\b|that\b|them\b|the (?:other|same|first|second|old|new|one)\b|an? (?:\w+er|more|less|different"
@@ -276,13 +302,16 @@ _NEGATIVE: Final = _pattern(
 )
 _CONDITION: Final = _pattern(r"\b(?:when|whenever|if|unless|before|after|next time|every time|each time|until)\b")
 _QUOTED: Final = re.compile(r"[\"“][^\"”]{8,}[\"”]|`[^`]*`")
-_SPLIT: Final = re.compile(r"(?<=[a-z0-9)\]`'\"][.!])\s+(?=[a-z])|\s*;\s+(?=(?:we|always|never|don't|do not|use)\b)")
+_SPLIT: Final = re.compile(r"(?<=[a-z0-9)\]`'\"][.!?])\s+(?=[a-z])|\s*;\s+(?=(?:we|always|never|don't|do not|use)\b)")
 _HERE: Final = _pattern(rf"\b(?P<of>in|of|for) (?:this|our) {_PLACE}\b|\b(?:around )?here\b(?=[,.;:!]|$)")
 _EDGE: Final = _pattern(
     r"(?:from now on|going forward|from here on|in (?:the )?future|next time|remember to|please|as a rule)[,:]?\s+"
 )
 _LETS: Final = _pattern(r"^(?:let'?s|we(?:'ll| will)) (?=go with|stick|stay|use|adopt|keep)")
 _CLAUSE: Final = re.compile(r"[,;:(–—]| because | so that | since | otherwise ")  # noqa: RUF001
+
+
+_AT_LARGE: Final = (_NO_THING, _PLURAL_HABIT, _SO_DO, _DEPRECATED, _MAKE_SURE, _PREFERENCE, _IN_PLACE)
 
 
 def project_rules(message: str, project: str | None = None, asked: str = "") -> list[ProjectRule]:
@@ -332,7 +361,10 @@ def _sentences(message: str) -> Iterator[str]:
 def _read(sentence: str) -> tuple[str, float] | None:
     """The rule that a sentence tells, without what leads to it, and how sure it is that it is one."""
     corrects = _CORRECTS.match(sentence) is not None
-    rest = _stripped(sentence)
+    rest = _POLITE.sub(lambda found: "don't " if found["how"].lower() == "not" else f"{found['how']} ", sentence)
+    rest = _stripped(rest if rest == sentence else rest.rstrip(" ?"))
+    minded = _MINDED.match(rest)
+    rest = rest[minded.end() :] if minded else rest
     label = _LABEL.match(rest)
     rest = rest[label.end() :] if label else rest
     shown = _QUOTED.sub(lambda found: "x" * len(found[0]), rest)
@@ -345,7 +377,7 @@ def _read(sentence: str) -> tuple[str, float] | None:
         return None
     if is_explicit(shown):
         return rest, EXPLICIT
-    return (rest, IMPLIED) if is_implied(shown, corrects=corrects) else None
+    return (rest, IMPLIED) if minded or is_implied(shown, corrects=corrects) else None
 
 
 def is_explicit(text: str) -> bool:
@@ -364,18 +396,24 @@ def is_implied(text: str, *, corrects: bool) -> bool:
     """Whether what is said at large, or as a correction, can only be meant to last."""
     if dont := _DONT.match(text):
         return is_ban(dont)
-    at_large = (_NO_THING, _PLURAL_HABIT, _SO_DO, _DEPRECATED, _MAKE_SURE, _PREFERENCE, _IN_PLACE)
-    if any(one.match(text) for one in at_large):
+    if any(one.match(text) for one in _AT_LARGE):
         return True
     house, must, when = _HOUSE_HABIT.match(text), _OBLIGATION.match(text), _WHEN.match(text)
     if house and (_GENERAL.search(text) or text.lower().startswith("we use ")):
         return not _DEICTIC.search(text[house.end() : house.end() + 8])
-    if must and _GENERAL_SUBJECT.match(must["subject"]):
-        return True
-    if when and (when["verb"] or when["order"]).lower() in BASE | _RULED_VERBS:
-        return True
+    only, ours = _ONLY_LAST.match(text), _WE_DO.match(text) if corrects else None
     is_choice = _INSTEAD.match(text) or (_USE.match(text) and (corrects or _GENERAL.search(text)))
-    return bool(is_choice) and not _DEICTIC.search(text.split(",", 1)[0])
+    return (
+        (must is not None and _GENERAL_SUBJECT.match(must["subject"]) is not None and not _begins_with_verb(text))
+        or (when is not None and (when["verb"] or when["order"] or "be").lower() in BASE | _RULED_VERBS)
+        or (only is not None and not _begins_with_verb(text))
+        or (ours is not None and ours["verb"].lower() not in _STATES and not is_past(ours["verb"].lower()))
+        or (bool(is_choice) and not _DEICTIC.search(text.split(",", 1)[0]))
+    )
+
+
+def _begins_with_verb(text: str) -> bool:
+    return text.split(" ", 1)[0].lower() in BASE | _RULED_VERBS
 
 
 def is_ban(dont: re.Match[str]) -> bool:

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 LEARNED_BY: Final = "learned_by"
 HOOK: Final = "hook"
 _RULES: Final = "rules"
+# `ok` and `go on` ask for nothing by themselves.
+_FEWEST_WORDS_OF_REQUEST: Final = 3
 # From here on the judge is believed that two rules say the same.
 _SAME: Final = 0.5
 
@@ -97,7 +99,8 @@ def told_rules(episodes: Iterable[TaskEpisode]) -> Iterator[ToldRule]:
             if is_of_session(message) and not is_by_program(message):
                 for rule in project_rules(message.text, message.source_project, asked):
                     yield ToldRule(rule, message, episode.record)
-                asked = next(iter(without_pasted(message.text).splitlines()), asked)
+                first = next(iter(without_pasted(message.text).splitlines()), "")
+                asked = first if len(first.split()) >= _FEWEST_WORDS_OF_REQUEST else asked
 
 
 def plan_learnings(services: Services, task: ConsolidationTask, embed: Embed) -> SessionLearnings:

@@ -12,23 +12,25 @@ from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
 from typing import Final
 
-from perdure.model import LEARNING_CATEGORIES, MIN_RELEVANCE, Hit, Record
+from perdure.model import LEARNING_CATEGORIES, Hit, Record
 from perdure.recall.ranking import select
 from perdure.recall.recipe import LEARNINGS
 from perdure.recall.relevance import ANSWERS
 from perdure.visibility import places_of
 
-# From this relevance on a learning of the project may be one of the three of its category. Among less, one in five
-# helps: `make bench-told`, each project left out once.
-LEAST_RELEVANCE: Final = 0.27
+# From this relevance on all learnings of the project are told. Up to three of each category are from the one on that
+# makes a memory an answer at all: of more at that height, not half helps (`make bench-told`, each project left out
+# once).
+MORE_THAN_THREE: Final = 0.32
 # Where nothing of the project itself fits, this much must speak for what was learned elsewhere; unless so many of them
 # fit that its subject is known here. Fewer are chance: among hundreds of learnings one or two are near to anything.
 _ELSEWHERE_ALONE: Final = 0.4
 _SHOW_A_SUBJECT: Final = 5
 # Without a question, so many learnings of the project are told.
 MOST_UNASKED: Final = 5
-# What fits less than so likely as the best is left out, unless it answers by itself.
-_SHARE_OF_BEST: Final = 0.5
+# Of what a prompt brings to mind, what is less likely than this share of the best is left out, unless it answers by
+# itself.
+_SHARE_OF_BEST: Final = 2 / 3
 
 
 def is_of(record: Record, project: Collection[str]) -> bool:
@@ -41,12 +43,12 @@ def is_of(record: Record, project: Collection[str]) -> bool:
 
 
 def fitting_learnings(hits: Sequence[Hit], is_own: Callable[[Record], bool], limit: int) -> list[Hit]:
-    """Of learnings that stand best first and are relevant by `LEAST_RELEVANCE`, those that a session is told: what
-    fits, and up to three of each category that nearly do. `is_own`: whether one belongs to the project of the session.
+    """Of learnings that stand best first and are relevant by `MIN_RELEVANCE`, those that a session is told: what fits,
+    and up to three of each category that nearly do. `is_own`: whether one belongs to the project of the session.
     """
-    fits = [hit for hit in hits if hit.relevance >= MIN_RELEVANCE]
+    fits = [hit for hit in hits if hit.relevance >= MORE_THAN_THREE]
     own = [hit for hit in fits if is_own(hit.record)]
-    least = ANSWERS if own else MIN_RELEVANCE if len(fits) >= _SHOW_A_SUBJECT else _ELSEWHERE_ALONE
+    least = ANSWERS if own else MORE_THAN_THREE if len(fits) >= _SHOW_A_SUBJECT else _ELSEWHERE_ALONE
     inside = {hit.record.id for hit in [*own, *(hit for hit in fits if hit.relevance >= least)]}
     told = Counter(hit.record.category for hit in fits if hit.record.id in inside)
     for hit in hits:
@@ -71,17 +73,17 @@ def best_of(hits: Sequence[Hit], limit: int) -> list[Hit]:
 
 
 def fitting_memories(hits: Sequence[Hit], project: Collection[str]) -> list[Hit]:
-    """Of hits that stand best first, those that a prompt brings to mind."""
-    best = max((_odds(hit.relevance) for hit in hits), default=0.0)
-    return [
-        hit
-        for hit in hits
-        if hit.relevance >= ANSWERS
-        or (
-            _odds(hit.relevance) >= best * _SHARE_OF_BEST
-            and (is_of(hit.record, project) or hit.record.category not in LEARNING_CATEGORIES)
-        )
-    ]
+    """Of hits that stand best first, those that a prompt brings to mind: what answers, and what is hardly less likely
+    than the best. Of learnings that is what was learned in the project, and fits there.
+    """
+    least = _SHARE_OF_BEST * max((_odds(hit.relevance) for hit in hits), default=0.0)
+
+    def is_told(hit: Hit) -> bool:
+        if hit.relevance >= ANSWERS or hit.record.category not in LEARNING_CATEGORIES:
+            return hit.relevance >= ANSWERS or _odds(hit.relevance) >= least
+        return is_of(hit.record, project) and hit.relevance >= MORE_THAN_THREE and _odds(hit.relevance) >= least
+
+    return [hit for hit in hits if is_told(hit)]
 
 
 def _odds(share: float) -> float:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from perdure.model import MIN_RELEVANCE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -119,17 +121,15 @@ class StoreEvidence(NamedTuple):
     certainty: float
 
 
-def unknown_share(counts: WordCounts, query: ParsedQuery) -> float:
-    """The share of what the words of a query are worth that no memory holds, not even in parts."""
-    documents, unknown, total = counts.documents + _IMAGINED, 0.0, 0.0
+def unknown_share(counts: Sequence[WordCounts], query: ParsedQuery) -> float:
+    """The share of what the words of a query are worth that no memory of these places holds, not even in parts."""
+    documents, unknown, total = sum(each.documents for each in counts) + _IMAGINED, 0.0, 0.0
     for term in query.terms:
-        parts = query.parts.get(term, ())
-        containing = counts.containing.get(term, 0) or max(
-            (counts.containing.get(part, 0) for part in parts), default=0
-        )
+        containing = sum(each.containing.get(term, 0) for each in counts)
         worth = math.log1p((documents - containing + 0.5) / (containing + 0.5))
+        known = containing or any(each.containing.get(part) for part in query.parts.get(term, ()) for each in counts)
         total += worth
-        unknown += 0.0 if containing else worth
+        unknown += 0.0 if known else worth
     return unknown / total if total else 0.0
 
 

@@ -197,7 +197,7 @@ def evidence_columns(
         certain = np.where(has_vector, certain, 1.0)
     columns = {"prior": SignalColumn(of_store.memories, np.ones(count), before)}
     if asked.terms and chosen is not None:
-        counted = WordCounts.together(each.counts(asked.terms, asked.parts) for each in lexicals)
+        counted = [each.counts(asked.terms, asked.parts) for each in lexicals]
         unknown = round(unknown_share(counted, asked), DECIMALS)
         columns["unknown"] = SignalColumn(unknown, unknown, of_store.unknown * compared, optional=True)
     if query.terms:

@@ -13,7 +13,7 @@ from perdure.clock import local_day
 from perdure.episodes.messages import ROLE
 from perdure.ids import BY_HAND, CAPTURED, MESSAGE
 from perdure.model import Record
-from perdure.project import project_root
+from perdure.project import project_label
 from perdure.recall.envelope import doubt_about, enclose, unused_mark
 from perdure.session.block import harmless
 from perdure.text.pasted import without_pasted
@@ -157,7 +157,7 @@ def last_messages(memory: Memory, place: Place, session: str | None) -> list[Rec
 
 def name_of_project(place: Place) -> str | None:
     """As memories of the project name it."""
-    return None if place.project is None else project_root(place.project).name or None
+    return None if place.project is None else project_label(place.project) or None
 
 
 def facts_of_people(memory: Memory, place: Place) -> Iterator[tuple[str, Record]]:

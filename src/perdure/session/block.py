@@ -57,15 +57,13 @@ class Filled(NamedTuple):
     left_out: tuple[Hit, ...]
 
 
-def fill_block(
-    constitution: Sequence[Record], hits: Sequence[Hit], room: int, own_namespace: str, about: str = ""
-) -> Filled:
+def fill_block(constitution: Sequence[Record], hits: Sequence[Hit], room: int, own_namespace: str) -> Filled:
     """At most `room` characters, as hosts count them. Where not all fit, the weakest are abridged first; then the best
-    three of each category come before the others. `about` is a part that stands before the learnings.
+    three of each category come before the others.
     """
     lines = [f"- {harmless(one_line(record.text))}" for record in constitution]
-    top = [TITLE, "", *([CONSTITUTION, *lines, ""] if lines else []), *([about, ""] if about else [])]
-    if not (lines or hits or about):
+    top = [TITLE, "", *([CONSTITUTION, *lines, ""] if lines else [])]
+    if not (lines or hits):
         return Filled("", (), ())
     text, inside = _fill(
         top,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from perdure.recall.fitting import LEAST_RELEVANCE, MOST_UNASKED, best_of, fitting_learnings, is_of
+from perdure.model import MIN_RELEVANCE
+from perdure.recall.fitting import MOST_UNASKED, best_of, fitting_learnings, is_of
 from perdure.values import value_class
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def choose_learnings(
         own = [hit for hit in every.values() if is_own(hit.record) and hit.record.id not in told_always]
         return sorted(own, key=lambda hit: -hit.score)
 
-    found = ask(query, asked=asked, min_relevance=0.0 if query is None else LEAST_RELEVANCE)
+    found = ask(query, asked=asked, min_relevance=0.0 if query is None else MIN_RELEVANCE)
     recall = found.recall
     fits = [hit for hit in recall if hit.record.id not in told_always]
     hits = [] if query is None else fitting_learnings(fits, is_own, limit)

@@ -84,6 +84,10 @@ class SessionConfiguration:
         problems = (f"{FILE}: {problem}" for problem in (*self.problems, *self.warnings))
         return (*problems, *refused, *([self.project_problem] if self.project_problem else []))
 
+    def is_of_strangers(self, environ: Mapping[str, str]) -> bool:
+        """Whether somebody else may have written the file: git tracks it, and nobody trusts the project."""
+        return self.file is not None and is_tracked(self.file) and not is_trusted(self.file.parent, environ)
+
     def require_valid(self) -> SessionConfiguration:
         """Where a person asks: the first problem is an error."""
         if self.problems:

@@ -129,21 +129,21 @@ class SessionStart:
         if not self.configuration.injection or not self.configuration.limit:
             return NOTHING
         if not self.configuration.semantic:
-            return self.plain()
+            return self.plain(between_marks=self.configuration.is_of_strangers(self.environ))
         for_words, for_plain = self.left * _FOR_WORDS, self.left * _FOR_PLAIN
         made = in_time(self.from_store, self.left - for_words - for_plain)
         if made is None and self.left <= for_words + for_plain:
             # It was late, because of the embedder most likely. A store that failed is not asked again.
             made = in_time(partial(self.from_store, meaning=False), self.left - for_plain)
         if made is None:
-            return self.plain(in_place_of_store=True)
+            return self.plain(between_marks=True)
         in_time(made.finish, min(self.left, _FOR_COUNTING))
         return made.block
 
-    def plain(self, *, in_place_of_store: bool = False) -> SessionBlock:
+    def plain(self, *, between_marks: bool) -> SessionBlock:
         """The block of the Markdown pipeline, byte for byte where a host has room for it and nothing has to be added.
-        In the place of the store's it stands between marks. Where it is abridged, or stands in for the store, a line
-        says so; what is wrong with the configuration is told in any case.
+        It stands between marks in the place of the store's, and where strangers chose it. Then, and where it is
+        abridged, a line says so; what is wrong with the configuration is told in any case.
         """
         from perdure.bank.entries import global_bank
         from perdure.bank.plain import note_injection, plain_selection, render_block
@@ -154,7 +154,7 @@ class SessionStart:
         problems = (*self.configuration.told, *self.problems)
         if self.problems or (
             text
-            and (in_place_of_store or problems or len(text.encode("utf-16-le", "surrogatepass")) // 2 > MOST_CHARACTERS)
+            and (between_marks or problems or len(text.encode("utf-16-le", "surrogatepass")) // 2 > MOST_CHARACTERS)
         ):
             from perdure.session.block import (
                 ENVELOPE,
@@ -171,7 +171,7 @@ class SessionStart:
             shared = sum(entry.is_global for entry in entries)
             diagnostics = plain_diagnostics(len(entries) - shared, shared)
             lines = [*filter(None, (whole, diagnostics)), *lines]
-            text = enclosed(lines) if in_place_of_store else "\n".join(lines)
+            text = enclosed(lines) if between_marks else "\n".join(lines)
         if self.counts and entries:
             note_injection(entries, self.project, folder)
         mode: BlockMode = "plain" if text else "none"
