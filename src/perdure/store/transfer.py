@@ -126,7 +126,7 @@ Told = Callable[[CopiedNamespace], None]
 def transfer_of(store: Store) -> Transfer:
     if isinstance(store, Transfer):
         return store
-    raise InvalidInput("That store cannot be moved.", remedy="Use `perdure export` and `perdure import`.")
+    raise InvalidInput("That store cannot be moved.", remedy="Export its memories, and import them there.")
 
 
 def copy_store(source: Store, target: Store, namespaces: Sequence[str] | None, told: Told) -> list[CopiedNamespace]:

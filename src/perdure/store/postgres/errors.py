@@ -20,10 +20,11 @@ from perdure.errors import (
     StoreRolledBack,
     StoreUnreachable,
 )
+from perdure.remedies import Remedy, Run
 
-MIGRATE: Final = "Run `perdure migrate` with a role that may make tables."
+MIGRATE: Final = Remedy("Run ", Run("migrate"), " with a role that may make tables.")
 _REACH: Final = "Check that the database runs, can be reached, and knows the role, then try again."
-_GRANT: Final = "Give the role its rights: `perdure migrate --role NAME` does, and --print shows the statements."
+_GRANT: Final = Remedy("Give the role its rights with ", Run("migrate", role="NAME"), ".")
 
 
 def no_store() -> StoreMissing:

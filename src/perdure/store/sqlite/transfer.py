@@ -15,7 +15,7 @@ from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.checkpoints import EVERYTHING
 from perdure.store.sqlite.erasure import UNVERSIONED, dropped_until
 from perdure.store.sqlite.models import park, parked
-from perdure.store.sqlite.reader import generation_id, secret_of
+from perdure.store.sqlite.reader import generation_id
 from perdure.store.sqlite.sql import SQL
 from perdure.store.transfer import LoggedLine, NamespaceExtras, VectorRow, logged_line
 
@@ -40,7 +40,7 @@ def extras(connection: Database, namespace: int, name: str, checkpoints: list[Ch
 
     ((number, max_items, max_tokens),) = connection.execute(TRANSFER_SQL["dump_namespace"], (namespace,)).fetchall()
     return NamespaceExtras(
-        secret=secret_of(connection, namespace),
+        secret=connection.execute(SQL["secret"], (f"secret:{namespace}",)).get,
         number=number,
         unversioned=dropped_until(connection, namespace),
         max_items=max_items,
