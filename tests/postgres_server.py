@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, Final, LiteralString, cast
 # initdb refuses to run as root.
 _NOBODY: Final = 65534
 _START_SECONDS: Final = 60.0
+_LOOKS_PER_SECOND: Final = 50
 # Quick, because what a test wrote may be lost with the machine. Tests of dying servers switch fsync on.
 _QUICK: Final = ("fsync=off", "full_page_writes=off", "autovacuum=off")
 _SETTINGS: Final = (
@@ -32,6 +34,16 @@ def binaries(version: int = 18) -> Path | None:
         return None
     folder = Path(spec.origin).parent / ("pginstall18" if version == 18 else "pginstall") / "bin"
     return folder if (folder / "postgres").exists() else None
+
+
+def _comes_true(condition: Callable[[], bool]) -> bool:
+    """Looks again and again, for as long as a server may take."""
+    nothing = threading.Event()
+    for _ in range(int(_START_SECONDS * _LOOKS_PER_SECOND)):
+        if condition():
+            return True
+        nothing.wait(1 / _LOOKS_PER_SECOND)
+    return False
 
 
 class PostgresServer:
@@ -77,11 +89,8 @@ class PostgresServer:
         with log:
             process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **self._as)
         self._process = process
-        deadline = time.monotonic() + _START_SECONDS
-        while not self._is_ready():
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"PostgreSQL did not start: {(self.folder / 'log').read_text(encoding='utf-8')}")
-            time.sleep(0.02)
+        if not _comes_true(lambda: process.poll() is not None or self._is_ready()) or process.poll() is not None:
+            raise RuntimeError(f"PostgreSQL did not start: {(self.folder / 'log').read_text(encoding='utf-8')}")
 
     def _is_ready(self) -> bool:
         import psycopg
@@ -101,9 +110,7 @@ class PostgresServer:
         """As if the machine's plug was pulled, but for what the system's cache still holds."""
         self._end(signal.SIGKILL)
         # Backends notice that their parent died, and the next server must not meet one of them.
-        deadline = time.monotonic() + _START_SECONDS
-        while time.monotonic() < deadline and self._backends():
-            time.sleep(0.02)
+        _comes_true(lambda: not self._backends())
 
     def _backends(self) -> list[str]:
         mine = f"{self.data}".encode()

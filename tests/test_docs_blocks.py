@@ -56,6 +56,10 @@ PARSED = {
 NOT_RUN = {
     ("README.md", "$ perdure hook --seconds 20"): "it is of the demo: tests/cli/test_demo.py",
     ("docs/coding-agent.md", "$ perdure doctor claude-code"): "it needs Claude Code: tests/hosts",
+    ("docs/postgres.md", "pip install"): "it needs a server: tests/store/test_postgres_docs.py",
+    ("docs/postgres.md", "perdure copy"): "it needs a server: tests/store/test_copy.py",
+    ("docs/postgres.md", "CREATE ROLE"): "it needs a server: tests/store/test_postgres_docs.py",
+    ("docs/postgres.md", "services:"): "it needs a server: tests/store/test_postgres_docs.py",
     ("docs/models.md", "$ perdure doctor"): "it needs 10,000 memories and another model: tests/test_model_change.py",
     ("docs/models.md", "import tiktoken"): "it needs a package that is not ours: tests/test_token_counters.py",
 }

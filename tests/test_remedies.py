@@ -17,7 +17,7 @@ SOURCE = Path(perdure.__file__).parent
 BATCH = "01930f7e-6d2a-7c31-9f6e-2b7f0a4c9d11"
 # What only the command line can do: it has no name elsewhere.
 SHELL = re.compile(r"\bperdure [a-z]|--(?!allow-host|port|no-auth)[a-z]")
-COMMANDS_ALONE = r"`perdure (?:bank|config|install|mcp|migrate|retro|serve|session|token)\b[^`]*"
+COMMANDS_ALONE = r"`perdure (?:bank|config|install|mcp|migrate|migrate|retro|serve|session|token)\b[^`]*"
 
 
 def test_no_remedy_outside_of_the_command_line_speaks_shell():

@@ -288,7 +288,7 @@ class Services:
         self.embedders = EmbedderChoice(self.store, self._open_target, self._open_earlier)
 
 
-def copy_between(
+def copy_stores(
     source: str,
     target: str,
     namespaces: Sequence[str] | None,
@@ -300,14 +300,14 @@ def copy_between(
     from contextlib import closing
 
     from perdure.settings import load
-    from perdure.store.transfer import copy_store, lacking
+    from perdure.store.transfer import copy_store, missing_lines
 
     with closing(open_store(load(store=source), create=False)) as giving:
         if dry_run and load(store=target).store.is_missing:
-            return lacking(giving, None, namespaces)
+            return missing_lines(giving, None, namespaces)
         with closing(open_store(load(store=target), create=not dry_run)) as taking:
             if dry_run:
-                return lacking(giving, taking, namespaces)
+                return missing_lines(giving, taking, namespaces)
             return copy_store(giving, taking, namespaces, lambda one: told(one.name, one.lines, one.vectors))
 
 

@@ -18,7 +18,7 @@ from perdure.buggify import arm, disarm
 from perdure.errors import Conflict
 from perdure.ids import content_hash
 from perdure.model import STATES, Filter, Identity
-from perdure.services import copy_between
+from perdure.services import copy_stores
 from perdure.store.paging import records
 from perdure.store.port import LogFilter
 from perdure.testing.embedder import WordEmbedder
@@ -155,7 +155,7 @@ def test_a_copy_that_dies_leaves_each_namespace_whole_or_absent(lived: Path, pos
 
         arm(die)
         with pytest.raises(KeyboardInterrupt):
-            copy_between(str(lived), url, None, lambda name, lines, vectors: None)
+            copy_stores(str(lived), url, None, lambda name, lines, vectors: None)
         disarm()
         with Memory(url, embedder="none") as memory:
             assert memory._services.store.namespaces() == []

@@ -58,7 +58,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "work": ("work", "Do outstanding work, such as missing vectors."),
     "backup": ("backup", "Copy the whole store to a file, and check the copy."),
     "restore-backup": ("restore_backup", "Make the store what a backup was."),
-    "copy": ("copy", "Copy a whole store, with its history, into another file or database."),
+    "copy": ("copy", "Copy a whole store, with its history, into another one, and prove the copy."),
     "export": ("export", "Write memories to a file, one JSON object per line."),
     "import": ("import_", "Read memories from a file that `export` wrote, or that another tool keeps."),
     "bank": ("bank", "Import, list and promote the learnings of a Markdown knowledge bank."),

@@ -27,13 +27,13 @@ def main(target: Target, *, source: str, goal: str, only: tuple[str, ...], dry_r
     whole or not at all, and what is there already is not copied again: so copy while others write, stop them, copy
     again, and change the setting `store`. In a pipe: name, new lines, new vectors, with tabs.
     """
-    from perdure.services import copy_between
+    from perdure.services import copy_stores
 
     def told(name: str, lines: int, vectors: int) -> None:
         if not target.json:
             err(dim(f"{safe(name)}: {lines:,} lines and {vectors:,} vectors"))
 
-    copied = copy_between(source, goal, only or None, told, dry_run=dry_run)
+    copied = copy_stores(source, goal, only or None, told, dry_run=dry_run)
     lines = sum(each.lines for each in copied)
     what = "Would copy" if dry_run else "Copied and checked"
     return View(

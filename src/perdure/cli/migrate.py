@@ -17,8 +17,8 @@ _EXAMPLES: Final = (
 @command("migrate", examples=_EXAMPLES)
 @option("--role", metavar="NAME", help="Give this role of the database the rights that Perdure needs, and no more.")
 @option("--partitions", type=int, default=0, metavar="N", help="Make new tables of N parts, by namespace.")
-@option("--print", "prints", is_flag=True, help="Print the statements for an empty database, and run none.")
-def main(target: Target, *, role: str | None, partitions: int, prints: bool) -> View:
+@option("--print", "print_only", is_flag=True, help="Print the statements for an empty database, and run none.")
+def main(target: Target, *, role: str | None, partitions: int, print_only: bool) -> View:
     """Make the tables of a store in a database, or bring them up to date.
 
     Nothing else makes or changes tables. Run it with a role that may, before a newer Perdure uses the store: programs
@@ -27,7 +27,7 @@ def main(target: Target, *, role: str | None, partitions: int, prints: bool) -> 
     from perdure.services import migrate_store, migration_statements
 
     settings = target.settings()
-    if prints:
+    if print_only:
         statements = migration_statements(settings, partitions=partitions, role=role)
         return View(json={"statements": statements}, lines=statements)
     migrated = migrate_store(settings, partitions=partitions, role=role)

@@ -34,6 +34,13 @@ class Line(NamedTuple):
     digest: bytes
 
 
+class LogEnd(NamedTuple):
+    """The position and the hash of the last line of a log."""
+
+    seq: int
+    head: bytes
+
+
 def genesis(namespace: str) -> bytes:
     """The head of a namespace before its first revision."""
     return sha256(b"perdure\x00" + namespace.encode()).digest()

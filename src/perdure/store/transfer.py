@@ -16,7 +16,7 @@ from perdure.errors import Conflict, InvalidInput, StoreDamaged, StoreError
 from perdure.model import Change, Checkpoint, Record
 from perdure.store.doctor.chain import line_of
 from perdure.store.erasure import ERASE
-from perdure.store.hash_chain import Line
+from perdure.store.hash_chain import Line, LogEnd
 from perdure.store.port import Store
 from perdure.store.rows import Row, decode_payload
 from perdure.text.entry import Entry, entry_of
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 
 LINES_AT_A_TIME: Final = 500
 VECTORS_AT_A_TIME: Final = 1000
-
-
-class LogEnd(NamedTuple):
-    seq: int
-    head: bytes
 
 
 class LoggedLine(NamedTuple):
@@ -50,7 +45,7 @@ class LoggedLine(NamedTuple):
 
 
 @value_class(kw_only=True)
-class Belongings:
+class NamespaceExtras:
     """What a namespace has beside its log. Times are microseconds since 1970. The rows are those of the tables without
     their namespace: `uses` number, recalls, recalled_at, accesses, accessed_at; `reviews` number, first_at, at, rank;
     `tombstones` digest, at, reason. `tokens` are counted per memory.
@@ -82,7 +77,7 @@ class Receiver(Protocol):
         """Append the line as it was, and make the memory what it says. `record` is None where the payload is gone."""
         ...
 
-    def furnish(self, belongings: Belongings, *, is_new: bool) -> None:
+    def put_extras(self, extras: NamespaceExtras, *, is_new: bool) -> None:
         """Take everything that the log does not hold, in place of what was there."""
         ...
 
@@ -103,7 +98,7 @@ class Transfer(Protocol):
 
     def logged_lines(self, namespace: str, after: int, limit: int) -> list[LoggedLine]: ...
 
-    def belongings(self, namespace: str) -> Belongings: ...
+    def extras(self, namespace: str) -> NamespaceExtras: ...
 
     def vector_rows(self, namespace: str, generation: Generation, after: int, limit: int) -> list[VectorRow]: ...
 
@@ -111,7 +106,7 @@ class Transfer(Protocol):
         """A write transaction; what it receives is there whole or not at all."""
         ...
 
-    def adopt_checkpoint(self, checkpoint: Checkpoint) -> None:
+    def copy_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep a checkpoint of everything as it is, unless there is one of its name."""
         ...
 
@@ -131,7 +126,7 @@ Told = Callable[[CopiedNamespace], None]
 def transfer_of(store: Store) -> Transfer:
     if isinstance(store, Transfer):
         return store
-    raise InvalidInput("That store cannot be moved.", remedy="Use `perdure export` and `perdure import`.")
+    raise InvalidInput("That store cannot be moved.", remedy="Export its memories, and import them there.")
 
 
 def copy_store(source: Store, target: Store, namespaces: Sequence[str] | None, told: Told) -> list[CopiedNamespace]:
@@ -154,7 +149,7 @@ def copy_store(source: Store, target: Store, namespaces: Sequence[str] | None, t
     if namespaces is None:
         for checkpoint in {one.name: one for name in names for one in source.checkpoints(name)}.values():
             if checkpoint.namespace is None:
-                taking.adopt_checkpoint(checkpoint)
+                taking.copy_checkpoint(checkpoint)
         if not target.calls(None, 1) and (calls := source.calls(None)):
             target.record_calls(calls[::-1])
             target.flush_use(patience=5.0)
@@ -164,7 +159,7 @@ def copy_store(source: Store, target: Store, namespaces: Sequence[str] | None, t
     return copied
 
 
-def lacking(source: Store, target: Store | None, namespaces: Sequence[str] | None) -> list[CopiedNamespace]:
+def missing_lines(source: Store, target: Store | None, namespaces: Sequence[str] | None) -> list[CopiedNamespace]:
     """How many lines a copy would bring. Vectors are not counted."""
     giving, taking = transfer_of(source), None if target is None else transfer_of(target)
     found: list[CopiedNamespace] = []
@@ -180,7 +175,9 @@ def lacking(source: Store, target: Store | None, namespaces: Sequence[str] | Non
 def _require_namespace(giving: Transfer, name: str) -> LogEnd:
     end = giving.log_end(name)
     if end is None:
-        raise InvalidInput(f"There is no namespace {name!r:.80} to copy.", remedy="`perdure namespaces` lists them.")
+        raise InvalidInput(
+            f"There is no namespace {name!r:.80} to copy.", remedy="Name one that is in the store to copy."
+        )
     return end
 
 
@@ -203,13 +200,13 @@ def _copy_namespace(
     end = taking.log_end(name)
     is_new = end is None or not end.seq
     after = end.seq if end else 0
-    belongings = giving.belongings(name)
+    extras = giving.extras(name)
     lines = vectors = 0
     dropped: dict[int, list[int]] = {}
     with taking.receiving(name) as receiver:
         while page := giving.logged_lines(name, after, LINES_AT_A_TIME):
             for logged in page:
-                _replay(receiver, logged, belongings, name)
+                _replay(receiver, logged, extras, name)
                 lines += 1
             after = page[-1].line.seq
             if not is_new:
@@ -217,7 +214,7 @@ def _copy_namespace(
                     dropped.setdefault(logged.line.number, [])
         for number, seqs in _dropped_before(giving, name, dropped, end).items():
             receiver.drop_payloads(number, seqs)
-        receiver.furnish(belongings, is_new=is_new)
+        receiver.put_extras(extras, is_new=is_new)
         for generation in generations:
             position = 0
             while rows := giving.vector_rows(name, generation, position, VECTORS_AT_A_TIME):
@@ -226,12 +223,12 @@ def _copy_namespace(
     return CopiedNamespace(name, lines, vectors)
 
 
-def _replay(receiver: Receiver, logged: LoggedLine, belongings: Belongings, name: str) -> None:
+def _replay(receiver: Receiver, logged: LoggedLine, extras: NamespaceExtras, name: str) -> None:
     record: Record | None = None
     entry: Entry | None = None
     if logged.body is not None and logged.line.operation != ERASE:
         record = decode_payload(logged.body).record
-        tokens = belongings.tokens.get(record.number)
+        tokens = extras.tokens.get(record.number)
         entry = entry_of(record, estimate if tokens is None else lambda _: tokens)
     try:
         receiver.replay(logged, record, entry)

@@ -13,7 +13,7 @@ from perdure.errors import Conflict, StoreDamaged
 from perdure.model import Checkpoint
 from perdure.store.checkpoints import decode_checkpoint
 from perdure.store.postgres.connection import Row
-from perdure.store.postgres.pool import EVERYWHERE, Pool, Transaction
+from perdure.store.postgres.pool import EVERYWHERE, PostgresPool, Transaction
 from perdure.store.postgres.reader import namespace_key
 from perdure.store.rows import encode_json
 from perdure.values import replace
@@ -57,7 +57,7 @@ def columns(checkpoint: Checkpoint) -> Row:
     )  # fmt: skip
 
 
-def checkpoints(pool: Pool, sql: Mapping[str, str], namespace: UUID) -> list[Checkpoint]:
+def checkpoints(pool: PostgresPool, sql: Mapping[str, str], namespace: UUID) -> list[Checkpoint]:
     """Those of the namespace and those of everything. One that cannot be read is left out; doctor names it."""
     rows, names = pool.ask(
         EVERYWHERE, (sql["checkpoints"], {"namespaces": [EVERYTHING, namespace]}), (sql["namespaces"], None)

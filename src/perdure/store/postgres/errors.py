@@ -20,10 +20,11 @@ from perdure.errors import (
     StoreRolledBack,
     StoreUnreachable,
 )
+from perdure.remedies import Remedy, Run
 
-MIGRATE: Final = "Run `perdure migrate` with a role that may make tables."
+MIGRATE: Final = Remedy("Run ", Run("migrate"), " with a role that may make tables.")
 _REACH: Final = "Check that the database runs, can be reached, and knows the role, then try again."
-_GRANT: Final = "Give the role its rights: `perdure migrate --role NAME` does, and --print shows the statements."
+_GRANT: Final = Remedy("Give the role its rights with ", Run("migrate", role="NAME"), ".")
 
 
 def no_store() -> StoreMissing:
@@ -62,7 +63,7 @@ _BY_CLASS: Final[dict[str, Callable[[], PerdureError]]] = {
 }
 
 
-def translated(error: Exception) -> PerdureError:
+def error_of(error: Exception) -> PerdureError:
     if isinstance(error, UnicodeEncodeError):
         return InvalidInput("Half of a surrogate pair is no text that can be stored.")
     if isinstance(error, OverflowError):

@@ -16,7 +16,7 @@ import psycopg
 from perdure.errors import InvalidInput, StoreBusy, StoreNewer, StoreUnreadable
 from perdure.maintenance_results import Migrated
 from perdure.store.postgres.address import Address
-from perdure.store.postgres.errors import MIGRATE, OF_THE_DRIVER, no_store, translated
+from perdure.store.postgres.errors import MIGRATE, OF_THE_DRIVER, error_of, no_store
 from perdure.store.postgres.sql import in_schema, quoted_name, setup_queries
 
 _FOLDER: Final = Path(__file__).with_name("migrations")
@@ -101,7 +101,7 @@ def migrate(address: Address, *, partitions: int = 0, role: str | None = None) -
         ):
             return _migrate(connection, guard, address.schema, partitions, role)
     except OF_THE_DRIVER as error:
-        raise translated(error) from None
+        raise error_of(error) from None
 
 
 def _migrate(

@@ -13,7 +13,7 @@ from perdure.embed.port import Generation
 from perdure.errors import Conflict
 from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
-from perdure.store.postgres.pool import EVERYWHERE, Pool
+from perdure.store.postgres.pool import EVERYWHERE, PostgresPool
 from perdure.store.postgres.reader import generation_key
 from perdure.store.rows import FLOAT_BYTES, storable
 from perdure.store.stats import GenerationStats
@@ -21,7 +21,7 @@ from perdure.store.stats import GenerationStats
 _CALLS_KEPT: Final = timedelta(days=400)
 
 
-def require_generation(pool: Pool, sql: Mapping[str, str], generation: Generation) -> int:
+def require_generation(pool: PostgresPool, sql: Mapping[str, str], generation: Generation) -> int:
     """The id of a generation, which is made when it is new. The first of a store serves at once."""
     key = generation_key(generation)
     with pool.writing(EVERYWHERE) as transaction:
@@ -37,7 +37,7 @@ def require_generation(pool: Pool, sql: Mapping[str, str], generation: Generatio
     return key
 
 
-def generations(pool: Pool, sql: Mapping[str, str]) -> list[GenerationStats]:
+def generations(pool: PostgresPool, sql: Mapping[str, str]) -> list[GenerationStats]:
     (rows,) = pool.ask(EVERYWHERE, (sql["generations"], None))
     return [
         GenerationStats(
@@ -47,7 +47,7 @@ def generations(pool: Pool, sql: Mapping[str, str]) -> list[GenerationStats]:
     ]
 
 
-def drop_vectors(pool: Pool, sql: Mapping[str, str], generation: Generation, limit: int) -> int:
+def drop_vectors(pool: PostgresPool, sql: Mapping[str, str], generation: Generation, limit: int) -> int:
     """Namespace by namespace, each in a transaction of its own."""
     key = generation_key(generation)
     serving, namespaces = pool.ask(EVERYWHERE, (sql["serving"], None), (sql["namespaces_with_vectors"], {"id": key}))
@@ -67,7 +67,7 @@ def drop_vectors(pool: Pool, sql: Mapping[str, str], generation: Generation, lim
     return dropped
 
 
-def write_calls(pool: Pool, sql: Mapping[str, str], calls: Sequence[ProviderCall]) -> None:
+def write_calls(pool: PostgresPool, sql: Mapping[str, str], calls: Sequence[ProviderCall]) -> None:
     with pool.writing(EVERYWHERE) as transaction:
         for call in calls:
             row = (
@@ -79,7 +79,7 @@ def write_calls(pool: Pool, sql: Mapping[str, str], calls: Sequence[ProviderCall
         transaction.send(sql["prune_calls"], {"earliest": to_micros(newest - _CALLS_KEPT)})
 
 
-def calls(pool: Pool, sql: Mapping[str, str], since: int, limit: int | None) -> list[ProviderCall]:
+def calls(pool: PostgresPool, sql: Mapping[str, str], since: int, limit: int | None) -> list[ProviderCall]:
     (rows,) = pool.ask(EVERYWHERE, (sql["calls"], {"since": since, "limit": limit}))
     found: list[ProviderCall] = []
     for row in rows:
@@ -102,7 +102,7 @@ def parked_columns(parked: Parked) -> dict[str, Any]:
     return {**texts, "number": parked.memory or 0, "attempts": parked.attempts, "at": to_micros(parked.at)}
 
 
-def parked(pool: Pool, sql: Mapping[str, str], namespace: UUID, name: str) -> list[Parked]:
+def parked(pool: PostgresPool, sql: Mapping[str, str], namespace: UUID, name: str) -> list[Parked]:
     (rows,) = pool.ask(namespace, (sql["parked"], {"namespace": namespace}))
     return [
         Parked(

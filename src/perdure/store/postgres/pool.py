@@ -20,7 +20,7 @@ import psycopg
 from perdure.errors import OutcomeUnknown, PerdureError, StoreBusy, StoreClosed
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.connection import Bindings, Row, Session, connect
-from perdure.store.postgres.errors import OF_THE_DRIVER, translated
+from perdure.store.postgres.errors import OF_THE_DRIVER, error_of
 
 # A connection that is older is closed when it comes back: after a failover, and behind a balancer, others take turns.
 MAX_AGE_SECONDS: Final = 1800.0
@@ -40,7 +40,7 @@ _inherited: Final[list[Session]] = []
 class Transaction:
     """Begins with its first statement, so that one that asks nothing costs nothing."""
 
-    def __init__(self, pool: Pool, opening: Sequence[str], *, writes: bool) -> None:
+    def __init__(self, pool: PostgresPool, opening: Sequence[str], *, writes: bool) -> None:
         self._pool = pool
         self.schema = pool.address.schema
         self._opening = opening
@@ -101,7 +101,7 @@ class Transaction:
     def _failed(self, error: Exception) -> PerdureError:
         """Statements that the server never saw would be taken for prepared: so the connection ends with the error."""
         self._end(usable=False)
-        return translated(error)
+        return error_of(error)
 
     def commit(self) -> None:
         session = self._session
@@ -140,7 +140,7 @@ class Transaction:
             self._pool.give_back(session, usable=usable)
 
 
-class Pool:
+class PostgresPool:
     """The last connection that came back is the first to go out, so that few of them stay warm. Who has to wait is
     served in order.
     """
@@ -176,7 +176,7 @@ class Pool:
             yield transaction
         except UnicodeEncodeError as error:
             transaction.roll_back()
-            raise translated(error) from error
+            raise error_of(error) from error
         except BaseException:
             transaction.roll_back()
             raise
@@ -211,7 +211,7 @@ class Pool:
                 self._count -= 1
                 self._wake()
             if isinstance(error, OF_THE_DRIVER):
-                raise translated(error) from None
+                raise error_of(error) from None
             raise
 
     def give_back(self, session: Session, *, usable: bool) -> None:
@@ -261,7 +261,7 @@ def _scope(scope: Scope) -> str:
     return f"SET LOCAL perdure.namespace = '{scope}'"
 
 
-_alive: Final[WeakSet[Pool]] = WeakSet()
+_alive: Final[WeakSet[PostgresPool]] = WeakSet()
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: [pool.after_fork_in_child() for pool in list(_alive)])

@@ -592,6 +592,14 @@ SELECT entry.number, entry.terms, (
 JOIN perdure.memory ON memory.namespace = entry.namespace AND memory.number = entry.number
 WHERE entry.namespace = %(namespace)s AND entry.number > %(after)s AND entry.number <= %(last)s AND
 
+-- name: index_numbers
+-- How a row of the index begins.
+SELECT entry.number, entry.terms,
+
+-- name: index_changed
+-- How one begins that tells what changed, with its vector.
+SELECT changed.number, entry.terms, vector.data,
+
 -- name: index_columns
 -- What the recall index keeps of a memory. What was said, of conversations alone.
 memory.state = 'active', memory.tier, memory.key, memory.valid_at, memory.invalid_at, memory.expires_at,

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from perdure.clock import from_micros
-from perdure.store.postgres.pool import EVERYWHERE, Pool
+from perdure.store.postgres.pool import EVERYWHERE, PostgresPool
 from perdure.store.stats import NamespaceStats
 
 
-def namespace_statistics(pool: Pool, sql: Mapping[str, str], generation: int) -> tuple[tuple[NamespaceStats, ...], int]:
+def namespace_statistics(
+    pool: PostgresPool, sql: Mapping[str, str], generation: int
+) -> tuple[tuple[NamespaceStats, ...], int]:
     """Of every namespace, and how many bytes all of it takes. `generation` is whose vectors are missing."""
     names, memories, counts, sizes = pool.ask(
         EVERYWHERE,
@@ -43,6 +45,6 @@ def namespace_statistics(pool: Pool, sql: Mapping[str, str], generation: int) ->
     ), sizes[0][0]
 
 
-def server_version(pool: Pool) -> str:
+def server_version(pool: PostgresPool) -> str:
     ((row,),) = pool.ask(EVERYWHERE, ("SHOW server_version", None))
     return f"PostgreSQL {row[0].split(' ')[0]}"

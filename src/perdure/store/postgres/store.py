@@ -22,7 +22,7 @@ from perdure.store.postgres.address import Address, parse_address
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.migrate import check_schema, newest_schema
 from perdure.store.postgres.models import require_generation
-from perdure.store.postgres.pool import EVERYWHERE, Pool, Transaction
+from perdure.store.postgres.pool import EVERYWHERE, PostgresPool, Transaction
 from perdure.store.postgres.reader import PostgresReader, generation_key, namespace_key
 from perdure.store.postgres.sql import queries, transfer_queries
 from perdure.store.postgres.use import PostgresUse
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from perdure.llm.port import Parked
     from perdure.providers.call import ProviderCall
     from perdure.settings import Settings
+    from perdure.store.hash_chain import LogEnd
     from perdure.store.stats import GenerationStats, StoreStats
-    from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow
+    from perdure.store.transfer import LoggedLine, NamespaceExtras, VectorRow
 
 DEFAULT_CONNECTIONS: Final = 16
 # One for a transaction, and one for what may not be part of it.
@@ -69,7 +70,7 @@ def _of_note(namespace: str | None) -> UUID:
 class PostgresStore:
     """One schema of one database. Safe to use from any thread."""
 
-    def __init__(self, address: Address, pool: Pool, clock: Clock) -> None:
+    def __init__(self, address: Address, pool: PostgresPool, clock: Clock) -> None:
         self._address = address
         self._pool = pool
         self._clock = clock
@@ -89,7 +90,7 @@ class PostgresStore:
         connections: int = DEFAULT_CONNECTIONS,
     ) -> PostgresStore:
         """The tables must be there: `perdure migrate` makes them."""
-        pool = Pool(address, most=connections, busy_seconds=busy_seconds)
+        pool = PostgresPool(address, most=connections, busy_seconds=busy_seconds)
         try:
             ((*found,),) = pool.ask(EVERYWHERE, (queries(address.schema)["schema_of"], None))
             check_schema(dict(found))
@@ -219,7 +220,7 @@ class PostgresStore:
         if categories:
             source = "index_rows_of_categories"
             bindings["categories"] = list(categories)
-        sql = f"SELECT entry.number, entry.terms, {self._sql['index_columns']} {self._sql[source]}"
+        sql = " ".join(self._sql[part] for part in ("index_numbers", "index_columns", source))
         with self._pool.reading(key) as transaction:
             rows = transaction.ask(sql, bindings)
             found: dict[bytes, bytes] = {}
@@ -249,8 +250,7 @@ class PostgresStore:
             if anew:
                 since = Position()
             bindings = {**own, "seq": since.seq, "vector": since.vector, "generation": generation_key(generation)}
-            columns = self._sql["index_columns"]
-            sql = f"SELECT changed.number, entry.terms, vector.data, {columns} {self._sql['index_changes']}"
+            sql = " ".join(self._sql[part] for part in ("index_changed", "index_columns", "index_changes"))
             rows = transaction.ask(sql, bindings)
         return IndexChanges(
             [index_feed.index_row(row) for row in rows if row[1] is not None],
@@ -528,9 +528,9 @@ class PostgresStore:
     def logged_lines(self, namespace: str, after: int, limit: int) -> list[LoggedLine]:
         return transfer.logged_lines(self._pool, namespace_key(namespace), after, limit)
 
-    def belongings(self, namespace: str) -> Belongings:
+    def extras(self, namespace: str) -> NamespaceExtras:
         own = [checkpoint for checkpoint in self.checkpoints(namespace) if checkpoint.namespace == namespace]
-        return transfer.belongings(self._pool, namespace_key(namespace), own, self.parked(namespace))
+        return transfer.extras(self._pool, namespace_key(namespace), own, self.parked(namespace))
 
     def vector_rows(self, namespace: str, generation: Generation, after: int, limit: int) -> list[VectorRow]:
         return transfer.vector_rows(self._pool, namespace_key(namespace), generation, after, limit)
@@ -538,8 +538,8 @@ class PostgresStore:
     def receiving(self, namespace: str) -> AbstractContextManager[PostgresWriter]:
         return self.write(namespace)
 
-    def adopt_checkpoint(self, checkpoint: Checkpoint) -> None:
-        sql = transfer_queries(self._address.schema)["adopt_checkpoint"]
+    def copy_checkpoint(self, checkpoint: Checkpoint) -> None:
+        sql = transfer_queries(self._address.schema)["copy_checkpoint"]
         with self._pool.writing(EVERYWHERE) as transaction:
             transaction.send(sql, checkpoints.columns(checkpoint))
 

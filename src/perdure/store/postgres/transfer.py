@@ -7,38 +7,39 @@ from uuid import UUID
 from perdure.embed.port import Generation
 from perdure.llm.port import Parked
 from perdure.model import Checkpoint
-from perdure.store.postgres.pool import Pool
+from perdure.store.hash_chain import LogEnd
+from perdure.store.postgres.pool import PostgresPool
 from perdure.store.postgres.reader import generation_key
 from perdure.store.postgres.sql import transfer_queries
 from perdure.store.rows import has_dimensions, is_sound_vector
-from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow, logged_line
+from perdure.store.transfer import LoggedLine, NamespaceExtras, VectorRow, logged_line
 
 
-def log_end(pool: Pool, namespace: UUID) -> LogEnd | None:
+def log_end(pool: PostgresPool, namespace: UUID) -> LogEnd | None:
     sql = transfer_queries(pool.address.schema)
     (rows,) = pool.ask(namespace, (sql["end_of_log"], {"namespace": namespace}))
     return LogEnd(*rows[0]) if rows else None
 
 
-def logged_lines(pool: Pool, namespace: UUID, after: int, limit: int) -> list[LoggedLine]:
+def logged_lines(pool: PostgresPool, namespace: UUID, after: int, limit: int) -> list[LoggedLine]:
     sql = transfer_queries(pool.address.schema)
     bindings = {"namespace": namespace, "after": after, "limit": limit}
     (rows,) = pool.ask(namespace, (sql["dump_lines"], bindings))
     return [logged_line(row) for row in rows]
 
 
-def belongings(pool: Pool, namespace: UUID, checkpoints: list[Checkpoint], parked: list[Parked]) -> Belongings:
+def extras(pool: PostgresPool, namespace: UUID, checkpoints: list[Checkpoint], parked: list[Parked]) -> NamespaceExtras:
     sql, own = transfer_queries(pool.address.schema), {"namespace": namespace}
     names = ("dump_namespace", "dump_tokens", "dump_use", "dump_reviews", "dump_tombstones")
     head, tokens, uses, reviews, tombstones = pool.ask(namespace, *((sql[name], own) for name in names))
     secret, number, unversioned, max_items, max_tokens = head[0]
-    return Belongings(
+    return NamespaceExtras(
         secret=secret, number=number, unversioned=unversioned, max_items=max_items, max_tokens=max_tokens,
         tokens=dict(tokens), uses=uses, reviews=reviews, tombstones=tombstones, checkpoints=checkpoints, parked=parked,
     )  # fmt: skip
 
 
-def vector_rows(pool: Pool, namespace: UUID, generation: Generation, after: int, limit: int) -> list[VectorRow]:
+def vector_rows(pool: PostgresPool, namespace: UUID, generation: Generation, after: int, limit: int) -> list[VectorRow]:
     """Those that are as they were stored."""
     sql = transfer_queries(pool.address.schema)
     bindings = {"namespace": namespace, "generation": generation_key(generation), "after": after, "limit": limit}

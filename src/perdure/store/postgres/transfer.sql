@@ -74,7 +74,7 @@ DELETE FROM perdure.tombstone WHERE namespace = %(namespace)s;
 -- As above.
 DELETE FROM perdure.parked WHERE namespace = %(namespace)s;
 
--- name: adopt_checkpoint
+-- name: copy_checkpoint
 -- A checkpoint as it was; one that is here already stays.
 INSERT INTO perdure.checkpoint (
     namespace, name, positions, memories, actor, spec_folder, description, metadata, created_at

@@ -13,7 +13,7 @@ from perdure.buggify import point
 from perdure.clock import to_micros
 from perdure.store.port import Review
 from perdure.store.postgres.models import write_calls
-from perdure.store.postgres.pool import Pool
+from perdure.store.postgres.pool import PostgresPool
 from perdure.store.postgres.reader import namespace_key
 from perdure.store.rows import NUMBER_MASK, Row, Unwritten
 from perdure.store.use import UseBatch, UseCounts, UseWriter
@@ -22,7 +22,7 @@ from perdure.store.use import UseBatch, UseCounts, UseWriter
 class PostgresUse(UseWriter):
     """What is counted is written in one small transaction for each namespace: none waits for who writes memories."""
 
-    def __init__(self, pool: Pool, sql: Mapping[str, str]) -> None:
+    def __init__(self, pool: PostgresPool, sql: Mapping[str, str]) -> None:
         with _gate:
             counts = _counts_of.setdefault(pool.address.conninfo + pool.address.schema, UseCounts())
         super().__init__(counts, thread=True)

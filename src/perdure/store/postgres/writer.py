@@ -42,7 +42,7 @@ from perdure.store.rows import (
     unpack_id,
     vector_checksum,
 )
-from perdure.store.transfer import Belongings, LoggedLine, VectorRow, require_hash
+from perdure.store.transfer import LoggedLine, NamespaceExtras, VectorRow, require_hash
 from perdure.text.entry import Entry, terms_length
 from perdure.values import value_class
 
@@ -433,27 +433,27 @@ class PostgresWriter(PostgresReader):
         sql = transfer_queries(self._transaction.schema)[name]
         self._transaction.send(sql, {**self._bindings, **bindings})
 
-    def furnish(self, belongings: Belongings, *, is_new: bool) -> None:
+    def put_extras(self, extras: NamespaceExtras, *, is_new: bool) -> None:
         row = self._row_to_change()
-        row.number = max(row.number, belongings.number)
-        row.unversioned = max(row.unversioned, belongings.unversioned)
-        row.max_items, row.max_tokens = belongings.max_items, belongings.max_tokens
+        row.number = max(row.number, extras.number)
+        row.unversioned = max(row.unversioned, extras.unversioned)
+        row.max_items, row.max_tokens = extras.max_items, extras.max_tokens
         if is_new:
-            self._secret = belongings.secret
-            self._send_transfer("set_secret", secret=belongings.secret)
-        for number, recalls, recalled_at, accesses, accessed_at in belongings.uses:
+            self._secret = extras.secret
+            self._send_transfer("set_secret", secret=extras.secret)
+        for number, recalls, recalled_at, accesses, accessed_at in extras.uses:
             times = {"recalled_at": recalled_at, "accessed_at": accessed_at}
             self._send_transfer("put_use", number=number, recalls=recalls, accesses=accesses, **times)
-        for number, first_at, at, rank in belongings.reviews:
+        for number, first_at, at, rank in extras.reviews:
             self._send("note_review", number=number, first_at=first_at, at=at, rank=rank)
         self._send_transfer("clear_tombstones")
-        for digest, at, reason in belongings.tombstones:
+        for digest, at, reason in extras.tombstones:
             self._send("add_tombstone", digest=digest, at=at, reason=reason)
         self._send_transfer("clear_parked")
-        for each in belongings.parked:
+        for each in extras.parked:
             self.park(parked_columns(each))
-        for checkpoint in belongings.checkpoints:
-            sql = transfer_queries(self._transaction.schema)["adopt_checkpoint"]
+        for checkpoint in extras.checkpoints:
+            sql = transfer_queries(self._transaction.schema)["copy_checkpoint"]
             self._transaction.send(sql, columns(checkpoint))
 
     def finish(self) -> bool:

@@ -18,6 +18,7 @@ from zlib import crc32
 
 from perdure.errors import StoreDamaged, StoreError
 from perdure.model import Finding
+from perdure.store.hash_chain import LogEnd
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.file import StoreFile
 from perdure.store.sqlite.pool import Pool
@@ -37,11 +38,6 @@ _LOST: Final = (
 )
 _WRITABLE: Final = "Free some space, and check the permissions of the store's directory."
 _ACCEPT: Final = "Look at its history; `perdure doctor --repair` accepts the store as it is now."
-
-
-class LogEnd(NamedTuple):
-    seq: int
-    head: bytes
 
 
 class NotedEnds(NamedTuple):

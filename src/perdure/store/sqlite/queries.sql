@@ -56,6 +56,10 @@ INSERT INTO meta (name, value) VALUES (?, ?);
 -- Read a meta value.
 SELECT value FROM meta WHERE name = ?;
 
+-- name: secret
+-- The secret of the store, unless the namespace came from another one, with its tombstones.
+SELECT value FROM meta WHERE name IN ('secret', ?) ORDER BY name DESC LIMIT 1;
+
 -- name: change_meta
 -- Upsert a meta value.
 INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from math import inf
-from typing import Any, Final, Never, cast
+from typing import Final, Never, cast
 
 from perdure.clock import from_micros, to_micros
 from perdure.embed.port import Generation
@@ -77,12 +77,6 @@ NO_GENERATION: Final = -1
 def generation_id(connection: Database, generation: Generation | None) -> int:
     generation_key = generation and connection.execute(SQL["generation_id"], (generation.name,)).get
     return generation_key or NO_GENERATION
-
-
-def secret_of(connection: Database, namespace: int) -> Any:
-    """That of the store, unless the namespace came from another one with its tombstones."""
-    own = connection.execute(SQL["get_meta"], (f"secret:{namespace}",)).get
-    return connection.execute(SQL["get_meta"], ("secret",)).get if own is None else own
 
 
 class _Ended:
@@ -274,7 +268,7 @@ class SqliteReader:
     def tombstone_digests(self, identity: Identity) -> TombstoneDigests:
         """The secret is read once in a transaction and never kept longer, because a restored backup brings its own."""
         if self._secret is None:
-            self._secret = secret_of(self._connection, self.namespace_id)
+            self._secret = self._connection.execute(SQL["secret"], (f"secret:{self.namespace_id}",)).get
         return tombstone_digests(self._secret, self._name, identity)
 
     def links(self, memory: MemoryId) -> list[Link]:

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from perdure.llm.port import Parked
     from perdure.maintenance_results import Backup, BackupRestored
     from perdure.providers.call import ProviderCall
+    from perdure.store.hash_chain import LogEnd
     from perdure.store.sqlite.writer import SqliteWriter
     from perdure.store.stats import GenerationStats, StoreStats
-    from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow
+    from perdure.store.transfer import LoggedLine, NamespaceExtras, VectorRow
 
 # Of the remarks and the leases among the facts about the store.
 _NOTE: Final = "note:"
@@ -512,12 +513,12 @@ class SqliteStore:
         with self._pool.reading() as connection:
             return transfer.logged_lines(connection, self._id(connection, namespace), after, limit)
 
-    def belongings(self, namespace: str) -> Belongings:
+    def extras(self, namespace: str) -> NamespaceExtras:
         from perdure.store.sqlite import transfer
 
         checkpoints = self.checkpoints(namespace)
         with self._pool.reading() as connection:
-            return transfer.belongings(connection, self._id(connection, namespace), namespace, checkpoints)
+            return transfer.extras(connection, self._id(connection, namespace), namespace, checkpoints)
 
     def vector_rows(self, namespace: str, generation: Generation, after: int, limit: int) -> list[VectorRow]:
         from perdure.store.sqlite import transfer
@@ -528,11 +529,11 @@ class SqliteStore:
     def receiving(self, namespace: str) -> AbstractContextManager[SqliteWriter]:
         return self.write(namespace)
 
-    def adopt_checkpoint(self, checkpoint: Checkpoint) -> None:
+    def copy_checkpoint(self, checkpoint: Checkpoint) -> None:
         from perdure.store.sqlite import transfer
 
         with self._pool.writing() as connection:
-            transfer.adopt_checkpoint(connection, checkpoint)
+            transfer.copy_checkpoint(connection, checkpoint)
 
     def close(self) -> None:
         self._use.close()

@@ -8,15 +8,16 @@ from typing import Final
 from perdure.clock import to_micros
 from perdure.embed.port import Generation
 from perdure.model import Checkpoint
+from perdure.store.hash_chain import LogEnd
 from perdure.store.queries import load_queries
 from perdure.store.rows import encode_json, has_dimensions, is_sound_vector, range_of, slot_of
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.checkpoints import EVERYTHING
 from perdure.store.sqlite.erasure import UNVERSIONED, dropped_until
 from perdure.store.sqlite.models import park, parked
-from perdure.store.sqlite.reader import generation_id, secret_of
+from perdure.store.sqlite.reader import generation_id
 from perdure.store.sqlite.sql import SQL
-from perdure.store.transfer import Belongings, LogEnd, LoggedLine, VectorRow, logged_line
+from perdure.store.transfer import LoggedLine, NamespaceExtras, VectorRow, logged_line
 
 TRANSFER_SQL: Final = load_queries(Path(__file__).with_name("transfer.sql"))
 
@@ -31,15 +32,15 @@ def logged_lines(connection: Database, namespace: int, after: int, limit: int) -
     return [logged_line(row) for row in rows]
 
 
-def belongings(connection: Database, namespace: int, name: str, checkpoints: list[Checkpoint]) -> Belongings:
+def extras(connection: Database, namespace: int, name: str, checkpoints: list[Checkpoint]) -> NamespaceExtras:
     places = range_of(namespace)
 
     def rows(statement: str) -> list[tuple[object, ...]]:
         return connection.execute(TRANSFER_SQL[statement], places).fetchall()
 
     ((number, max_items, max_tokens),) = connection.execute(TRANSFER_SQL["dump_namespace"], (namespace,)).fetchall()
-    return Belongings(
-        secret=secret_of(connection, namespace),
+    return NamespaceExtras(
+        secret=connection.execute(SQL["secret"], (f"secret:{namespace}",)).get,
         number=number,
         unversioned=dropped_until(connection, namespace),
         max_items=max_items,
@@ -65,7 +66,7 @@ def vector_rows(
     ]
 
 
-def furnish(connection: Database, namespace: int, taken: Belongings, *, is_new: bool) -> None:
+def put_extras(connection: Database, namespace: int, taken: NamespaceExtras, *, is_new: bool) -> None:
     execute = connection.execute
     if is_new:
         execute(SQL["change_meta"], (f"secret:{namespace}", taken.secret))
@@ -95,6 +96,6 @@ def put_checkpoint(connection: Database, namespace: int, checkpoint: Checkpoint,
     connection.execute(TRANSFER_SQL["put_checkpoint"], row)
 
 
-def adopt_checkpoint(connection: Database, checkpoint: Checkpoint) -> None:
+def copy_checkpoint(connection: Database, checkpoint: Checkpoint) -> None:
     ids = {name: id for id, name in connection.execute(SQL["namespace_names"])}
     put_checkpoint(connection, EVERYTHING, checkpoint, ids)

@@ -19,7 +19,7 @@ from perdure.ids import MemoryId
 from perdure.model import INDEXED_STATES, NOTHING, Change, Identity, Record, replace_record
 from perdure.store.capacity import Load
 from perdure.store.erasure import ERASE
-from perdure.store.hash_chain import SALT_BYTES, Line, digest_of, genesis, link
+from perdure.store.hash_chain import SALT_BYTES, Line, LogEnd, digest_of, genesis, link
 from perdure.store.links import encoded_links, links_of
 from perdure.store.port import Review
 from perdure.store.rows import (
@@ -41,12 +41,11 @@ from perdure.store.sqlite import erasure
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.erasure_ledger import Erasure
 from perdure.store.sqlite.links import put_links
-from perdure.store.sqlite.log_head import LogEnd
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.transfer import TRANSFER_SQL, furnish
-from perdure.store.transfer import Belongings, LoggedLine, VectorRow, require_hash
+from perdure.store.sqlite.transfer import TRANSFER_SQL, put_extras
+from perdure.store.transfer import LoggedLine, NamespaceExtras, VectorRow, require_hash
 from perdure.text.entry import Entry, terms_length
 from perdure.values import field_names, value_class
 
@@ -102,10 +101,7 @@ class SqliteWriter(SqliteReader):
         self._handed_out.add(row.number)
         return row.number
 
-    def put(self, record: Record, change: Change, entry: Entry) -> Record:
-        return self._put(record, change, entry, None)
-
-    def _put(self, record: Record, change: Change, entry: Entry, payload: tuple[bytes, str] | None) -> Record:
+    def put(self, record: Record, change: Change, entry: Entry, payload: tuple[bytes, str] | None = None) -> Record:
         """`payload` is the salt and the body of a line that another store had."""
         row, execute = self._row_to_change(), self._connection.execute
         if record.namespace != self._name or not 0 < record.number <= row.number:
@@ -157,14 +153,13 @@ class SqliteWriter(SqliteReader):
     def put_vector(self, generation: Generation, passage_hash: bytes, vector: bytes) -> None:
         self.put_vectors(generation, ((passage_hash, vector),))
 
-    def put_vectors(self, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
-        return self._put_vectors(SQL["put_vector"], generation, vectors)
-
     def take_vectors(self, generation: Generation, vectors: Sequence[VectorRow]) -> int:
         pairs = [(row.passage_hash, row.data) for row in vectors]
-        return self._put_vectors(TRANSFER_SQL["take_vector"], generation, pairs)
+        return self.put_vectors(generation, pairs, TRANSFER_SQL["take_vector"])
 
-    def _put_vectors(self, sql: str, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
+    def put_vectors(
+        self, generation: Generation, vectors: Sequence[tuple[bytes, bytes]], sql: str = SQL["put_vector"]
+    ) -> int:
         for _, vector in vectors:
             check_vector(vector, generation.dimensions)
         if self.namespace_id == NO_NAMESPACE:
@@ -266,14 +261,14 @@ class SqliteWriter(SqliteReader):
             if record.key is not None:
                 bindings = (self.namespace_id, record.key, slot_of(self.namespace_id, record.number))
                 self._connection.execute(TRANSFER_SQL["take_key"], bindings)
-            self._put(record, logged.change(NOTHING), entry, (logged.salt, logged.body))
+            self.put(record, logged.change(NOTHING), entry, (logged.salt, logged.body))
         require_hash(row.head, logged)
 
-    def furnish(self, belongings: Belongings, *, is_new: bool) -> None:
+    def put_extras(self, extras: NamespaceExtras, *, is_new: bool) -> None:
         row = self._row_to_change()
-        row.number = max(row.number, belongings.number)
-        row.max_items, row.max_tokens = belongings.max_items, belongings.max_tokens
-        furnish(self._connection, self.namespace_id, belongings, is_new=is_new)
+        row.number = max(row.number, extras.number)
+        row.max_items, row.max_tokens = extras.max_items, extras.max_tokens
+        put_extras(self._connection, self.namespace_id, extras, is_new=is_new)
 
     def finish(self) -> None:
         if self._changed:

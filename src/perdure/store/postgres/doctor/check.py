@@ -16,7 +16,7 @@ from perdure.store.hash_chain import digest_of, genesis
 from perdure.store.postgres import checkpoints
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.doctor.namespace import ExaminedNamespace
-from perdure.store.postgres.pool import EVERYWHERE, Pool
+from perdure.store.postgres.pool import EVERYWHERE, PostgresPool
 from perdure.store.postgres.reader import generation_key
 from perdure.store.postgres.sql import doctor_queries
 from perdure.store.postgres.writer import SECRET_BYTES
@@ -127,7 +127,7 @@ class _Checkup:
             yield tally.finding(note=note if name == "chain" else "")
 
 
-def check(pool: Pool, sql: Mapping[str, str]) -> Iterator[Finding]:
+def check(pool: PostgresPool, sql: Mapping[str, str]) -> Iterator[Finding]:
     checks = doctor_queries(pool.address.schema)
     namespaces, everything, generations = pool.ask(
         EVERYWHERE,
@@ -165,7 +165,7 @@ def check(pool: Pool, sql: Mapping[str, str]) -> Iterator[Finding]:
     yield Finding("pending", "ok", f"Passages without a vector of the model that answers: {missing}.")
 
 
-def check_server(pool: Pool) -> Iterator[Finding]:
+def check_server(pool: PostgresPool) -> Iterator[Finding]:
     """Whether an acknowledged write survives the server, and where the bytes of erased memories may stay."""
     try:
         (rows,) = pool.ask(EVERYWHERE, (doctor_queries(pool.address.schema)["server_settings"], None))

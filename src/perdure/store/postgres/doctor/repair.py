@@ -18,7 +18,7 @@ from perdure.store.hash_chain import digest_of
 from perdure.store.links import links_of
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.doctor.namespace import ExaminedNamespace
-from perdure.store.postgres.pool import EVERYWHERE, Pool, Transaction
+from perdure.store.postgres.pool import EVERYWHERE, PostgresPool, Transaction
 from perdure.store.rows import decode_payload, encode_row
 from perdure.text.entry import passage_hash
 
@@ -118,7 +118,7 @@ class _Repair:
         yield Finding("repair_statistics", "ok", "The index statistics and the ID counters were recounted.")
 
 
-def repair(pool: Pool, sql: Mapping[str, str]) -> Iterator[Finding]:
+def repair(pool: PostgresPool, sql: Mapping[str, str]) -> Iterator[Finding]:
     (namespaces,) = pool.ask(EVERYWHERE, (sql["namespaces"], None))
     done = _Repair(sql)
     for key, name, *_ in namespaces:
