@@ -11,7 +11,7 @@ from perdure.errors import StoreUnable
 from perdure.model import Finding
 
 if TYPE_CHECKING:
-    from perdure.maintenance_results import Backup, BackupRestored
+    from perdure.model import Backup, BackupRestored
     from perdure.store.port import Progress, Store
 
 
