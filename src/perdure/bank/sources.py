@@ -76,7 +76,8 @@ def recognise(path: Path) -> Source:
     if path.is_dir():
         return recognise_folder(path.absolute())
     if path.exists() and not path.is_file():
-        raise ImportFailed(f"{path} is {NOT_REGULAR}.", remedy="Pipe what it says to `import -` instead.")
+        piped = Remedy("Pipe what it says to ", Run("import", "-"), " instead.")
+        raise ImportFailed(f"{path} is {NOT_REGULAR}.", remedy=piped)
     project = project_around(path.absolute())
     if is_document(path):
         if project is not None and is_memory_file(path.absolute().relative_to(project).as_posix()):

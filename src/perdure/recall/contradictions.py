@@ -54,7 +54,7 @@ def with_contradictions(
         if not records:
             continue
         with store.read(name) as reader:
-            told = facts_asked_for(reader, records, frozenset(map(hash, query.stems)))
+            told = facts_asked_about(reader, records, frozenset(map(hash, query.stems)))
             conflicts = open_conflicts(reader, [*records, *told.values()], request.now)
         for conflict in conflicts:
             both = conflict.older, conflict.newer
@@ -76,7 +76,7 @@ def tells(key: Key, fact: Record, told: Mapping[int, Record]) -> bool:
     return key[1] == fact.number or (key[1] in told and told[key[1]].number == fact.number)
 
 
-def facts_asked_for(reader: Reader, records: Sequence[Record], asked: frozenset[int]) -> dict[int, Record]:
+def facts_asked_about(reader: Reader, records: Sequence[Record], asked: frozenset[int]) -> dict[int, Record]:
     """By the number of each message, the fact learned from it that the question asks for: the only one, or the one
     that holds most words of the question. `asked` are those words, as hashes.
     """
