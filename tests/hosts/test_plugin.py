@@ -46,7 +46,7 @@ def test_with_the_plugin_a_session_is_told_what_was_learned_and_can_ask_for_more
     """What it adds is of its project: Copilot starts a plugin's server in the plugin's folder unless told."""
     add_plugin(host)
     host.perdure("remember", KNOWN, "--title", "Read samples", "--category", "heuristics")
-    host.perdure("remember", "Alice prefers dark mode", "--category", "preference")
+    host.perdure("remember", "Alice prefers dark mode", "--category", "experience")
     server = SERVERS[host.name]
     recall = Call("recall", {"query": "Which mode does Alice prefer?"}, server)
     remember = Call("remember", {"text": "Alice waters on Mondays"}, server)
