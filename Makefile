@@ -173,9 +173,10 @@ train: $(TRAINING)/.ready  ## Train the local model (DATA=file MINUTES=n) and wr
 	$(TRAINING)/bin/python -m training.train --data $(DATA) --minutes $(MINUTES) --out trained.npz
 	$(TRAINING)/bin/python -m training.delta trained.npz packages/minilm/delta.npz
 
-train-judge: $(TRAINING)/.ready  ## Train the judge of changes (PUBLIC=file DATA=file MINUTES=n) and write packages/minilm/judge.npz
-	$(TRAINING)/bin/python -m training.judge --public $(PUBLIC) --talks $(DATA) --minutes $(MINUTES) --out judge.npz
-	$(TRAINING)/bin/python -m training.delta judge.npz packages/minilm/judge.npz --rank 48 --judge
+train-judge: $(TRAINING)/.ready setup  ## Train the judge of changes (SNAPSHOTS=folder PUBLIC=file MINUTES=n) and write packages/minilm/judge.npz
+	$(BIN)/python -m training.talks --snapshots $(SNAPSHOTS) --out talks.json
+	PYTHONPATH=src $(TRAINING)/bin/python -m training.judge --public $(PUBLIC) --talks talks.json --minutes $(MINUTES) --out judge.npz
+	PYTHONPATH=src $(TRAINING)/bin/python -m training.delta judge.npz packages/minilm/judge.npz --rank 48 --judge
 
 $(TRAINING)/.ready: requirements/dev.txt
 	@echo "training: environment with PyTorch in $(TRAINING), apart from Perdure's own (the first time about 400 MB to download)"

@@ -128,7 +128,7 @@ def run(root: Path, *arguments: str) -> None:
     subprocess.run(command, cwd=root, check=True)  # noqa: S603 - ourselves
 
 
-def measure(judging: Mapping[str, Any], folder: Path, misses: list[str]) -> dict[str, Counts]:
+def measure(judging: Mapping[str, Any], folder: Path, misses: list[str], embedder: str = "local") -> dict[str, Counts]:
     known = learnings(judging)
     counts = {
         "start with a feature": Counts(),
@@ -137,7 +137,7 @@ def measure(judging: Mapping[str, Any], folder: Path, misses: list[str]) -> dict
         "prompt": Counts(),
     }
     environ = {"HOME": str(folder), "PATH": os.environ["PATH"]}
-    with patch.dict(os.environ, environ, clear=True), Memory(folder / "m.db") as memory:
+    with patch.dict(os.environ, environ, clear=True), Memory(folder / "m.db", embedder=embedder) as memory:
         fill(memory, known)
         for number, case in enumerate(judging["starts"]):
             root = project(folder / str(number), case)
@@ -195,10 +195,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.told", description=__doc__)
     parser.add_argument("--set", type=Path, default=SET, help="the judging set (default: %(default)s)")
     parser.add_argument("--cases", action="store_true", help="also print what each case was told")
+    parser.add_argument("--embedder", default="local", help="`none`: by words alone (default: %(default)s)")
     options = parser.parse_args(arguments)
     judging, cases = json.loads(options.set.read_text(encoding="utf-8")), list[str]()
     with TemporaryDirectory(prefix="perdure-bench-") as folder:
-        counts = measure(judging, Path(folder), cases)
+        counts = measure(judging, Path(folder), cases, options.embedder)
     print("\n".join([*(cases if options.cases else ()), *page(counts)]))
     return 0
 

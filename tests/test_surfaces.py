@@ -114,7 +114,7 @@ COMMANDS: Mapping[str, Shown] = {
 }
 # Commands about settings, hosts, servers and sessions: they call no one verb.
 NO_VERB = {
-    "namespaces", "migrate", "serve", "token", "config", "bank", "retro", "session", "mcp", "hook", "install",
+    "namespaces", "copy", "migrate", "serve", "token", "config", "bank", "retro", "session", "mcp", "hook", "install",
     "uninstall", "demo",
     "completion",
 }  # fmt: skip

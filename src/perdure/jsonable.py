@@ -17,7 +17,7 @@ from perdure.model import Context, Finding, Page, Recall, Remembered, RevertResu
 if TYPE_CHECKING:
     from perdure.auth.authorise import AccessToken
     from perdure.llm.port import Parked
-    from perdure.maintenance_results import Egress, Exported
+    from perdure.model import Egress, Exported
     from perdure.store.stats import StoreStats
 
 ListName: TypeAlias = Literal[

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, overload
 
@@ -21,29 +20,7 @@ from perdure.vocabulary import TRUSTS as TRUSTS
 from perdure.vocabulary import State as State
 
 if TYPE_CHECKING:
-    from perdure.maintenance_results import Backup as Backup
-    from perdure.maintenance_results import BackupRestored as BackupRestored
-    from perdure.maintenance_results import BudgetState as BudgetState
-    from perdure.maintenance_results import Egress as Egress
-    from perdure.maintenance_results import EgressDay as EgressDay
-    from perdure.maintenance_results import Exported as Exported
-    from perdure.maintenance_results import Imported as Imported
-    from perdure.maintenance_results import MaintenanceResult as MaintenanceResult
-    from perdure.maintenance_results import ParkedRetry as ParkedRetry
-    from perdure.results import Context as Context
-    from perdure.results import ContextItem as ContextItem
-    from perdure.results import Detail as Detail
-    from perdure.results import Diff as Diff
-    from perdure.results import DiffPart as DiffPart
-    from perdure.results import FieldChange as FieldChange
-    from perdure.results import Forgotten as Forgotten
-    from perdure.results import MarkdownCopy as MarkdownCopy
-    from perdure.results import NearMiss as NearMiss
-    from perdure.results import RevertResult as RevertResult
-    from perdure.results import Skipped as Skipped
-    from perdure.results import Summary as Summary
-    from perdure.results import Triggered as Triggered
-    from perdure.results import Version as Version
+    from perdure.providers.call import ProviderCall
 
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
@@ -68,6 +45,7 @@ INDEXED_STATES: tuple[State, ...] = ("active", "superseded")
 MIN_RELEVANCE = 0.3
 NOTHING: Mapping[str, Json] = {}
 _NO_CONCEPTS: Mapping[str, int] = {}
+_NO_PARTS: Mapping[str, RevertResult] = {}
 
 
 @value_class(kw_only=True)
@@ -529,11 +507,339 @@ class Finding:
     remedy: str | None = None
 
 
-def __getattr__(name: str) -> object:
-    """The results of the rarer verbs: making their classes takes longer than many a start has."""
-    if not name.startswith("_"):
-        for module in ("results", "maintenance_results"):
-            values = vars(import_module(f"perdure.{module}"))
-            if name in values:
-                return values[name]
-    raise AttributeError(f"module 'perdure.model' has no attribute {name!r}")
+# -- what the rarer verbs answer ---------------------------------------------------------------------------------------
+
+
+@value_class
+class Version:
+    """One version of a memory: `record` as that version last was, None once it was erased.
+
+    `lineage` are the versions it was made from, oldest first; one that was taken back by an undo is in no other's.
+    """
+
+    memory: MemoryId
+    number: int
+    version: int
+    record: Record | None
+    lineage: tuple[int, ...]
+    change: Change
+    current: bool
+    taken_back: bool = False
+
+
+@value_class
+class DiffPart:
+    """A part of a text that two versions share, or that only one of them has."""
+
+    kind: Literal["same", "removed", "added"]
+    text: str
+
+
+@value_class
+class FieldChange:
+    """One field of a memory before and after a change."""
+
+    field: str
+    old: Any
+    new: Any
+
+
+@value_class
+class Diff:
+    """From one version of a memory to another: the text in parts, and every other field that differs."""
+
+    before: Version
+    after: Version
+    text_diff: tuple[DiffPart, ...]
+    field_changes: tuple[FieldChange, ...]
+
+
+@value_class
+class MarkdownCopy:
+    """What a Markdown file holds of a memory that is erased: an entry of a knowledge bank, which begins at a line, or a
+    part of a memory file. It was `found` and goes with the memory, was `removed`, or is `kept`; `reason` says why, or
+    where it still is besides.
+    """
+
+    path: str
+    line_number: int = 0
+    outcome: Literal["found", "removed", "kept"] = "found"
+    reason: str | None = None
+
+
+@value_class
+class NearMiss:
+    """A memory that a sentence to forget names in part, and that stays; `reason` says why."""
+
+    record: Record
+    reason: str
+
+
+@value_class
+class Forgotten:
+    """What `forget` or `erase` did, or would do: while `done` is false nothing has happened.
+
+    `understood` says how the instruction was read, `token` confirms exactly these memories. `related` are the numbers
+    of those that nobody named, and that go because they were made of the others. `suggested` may have been meant as
+    well, and are never touched; `near_misses` hold some of the words of a sentence, but not all, or are of another
+    time: these stay too. `scrub_pending` says that erased bytes wait in a log, or in an unfinished copy, that
+    another process holds. `copies` are those in Markdown files.
+    """
+
+    records: tuple[Record, ...]
+    deletion: Literal["soft", "hard"]
+    done: bool
+    understood: str
+    token: str
+    batch: str | None = None
+    related: tuple[int, ...] = ()
+    suggested: tuple[Record, ...] = ()
+    remaining: int = 0
+    scrub_pending: bool = False
+    notes: tuple[str, ...] = ()
+    copies: tuple[MarkdownCopy, ...] = ()
+    near_misses: tuple[NearMiss, ...] = ()
+
+
+@value_class
+class ProposedCorrection:
+    """What `update` would do about a sentence: `record` is the memory that it is about, as it is now, and `text` what
+    it would say. `token` confirms exactly that.
+    """
+
+    record: Record
+    text: str
+    token: str
+
+
+@value_class
+class Skipped:
+    """A memory that could not be brought back, and why."""
+
+    number: int
+    reason: str
+
+
+@value_class
+class RevertResult:
+    """What `undo` or `restore_checkpoint` did. `reverted` are the numbers of memories that are as they were, `removed`
+    of those that did not exist then; undoing `batch` takes it back. It is None when nothing was written. Numbers are of
+    one namespace: with several, `parts` has a result of its own for each in which something was done.
+    """
+
+    batch: str | None
+    reverted: tuple[int, ...]
+    removed: tuple[int, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    notes: tuple[str, ...] = ()
+    parts: Mapping[str, RevertResult] = field(default_factory=lambda: _NO_PARTS)
+
+
+@value_class
+class Summary:
+    """A text within its budget, and the memories it was made from. `omitted_count` counts those that found no room."""
+
+    text: str
+    tokens: int
+    budget: int
+    sources: tuple[Record, ...]
+    omitted_count: int
+    token_counter: str
+    made_by: str = "extract"
+
+
+@value_class
+class ContextItem:
+    """A memory as a context says it: `text` is all of it, or what found room. Constitutional ones have no relevance.
+    `outdated` and `contradicts` are as in `Hit`.
+    """
+
+    record: Record
+    text: str
+    form: Form
+    relevance: float | None = None
+    outdated: Outdated | None = None
+    contradicts: tuple[Contradiction, ...] = ()
+
+
+@value_class
+class Context:
+    """What a model should know, within `budget` tokens: `text` is data between two lines with a `mark` that no memory
+    can hold, and empty when there is nothing to say. `items` are in the order of the text; `nearest` as in `Recall`.
+    """
+
+    text: str
+    tokens: int
+    budget: int
+    token_counter: str
+    items: tuple[ContextItem, ...]
+    omitted: tuple[Omitted, ...]
+    mark: str
+    mode: Mode
+    notes: tuple[str, ...] = ()
+    nearest: Hit | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Context {self.tokens} of {self.budget} tokens, {len(self.items)} memories>"
+
+
+@value_class
+class Detail:
+    """A memory at one level of detail: a line of about 20 tokens, an abstract, or everything it says."""
+
+    record: Record
+    level: Level
+    text: str
+
+
+@value_class
+class Triggered:
+    """A memory that a prompt brings to mind, the phrase that does it, and how sure that is: 1 when the prompt is the
+    phrase, 0.95 when it holds the phrase word for word, less when words are inflected.
+    """
+
+    record: Record
+    phrase: str
+    confidence: float
+
+
+# -- what looking after the store answers ------------------------------------------------------------------------------
+
+
+@value_class
+class Backup:
+    """A copy of the whole store that was read again and found in order. `sha256` is that of the file."""
+
+    path: str
+    bytes: int
+    sha256: str
+    memory_count: int
+    revision_count: int
+    created_at: datetime
+
+
+@value_class
+class BackupRestored:
+    """The store is what the backup was, but for what was `erased` since. `kept` is a copy of what was there before."""
+
+    path: str
+    memory_count: int
+    erased: int
+    kept: str | None
+    notes: tuple[str, ...] = ()
+
+
+@value_class
+class Migrated:
+    """The tables of a store in a database were of schema `before`, 0 where there were none, and are of `after` now."""
+
+    before: int
+    after: int
+
+
+@value_class
+class MaintenanceResult:
+    """What `work` did. `vectors_pending` are left, because of a limit or because no model is there.
+
+    `purged` are evicted memories whose grace period was over. `held` are due to expire or to be purged, but wait,
+    because the clock leapt. `keywords_added` are memories that got keywords. `episodes_made` are new,
+    `episodes_reviewed` were retrieved since their last review, `episodes_consolidated` are those of which facts were
+    made; `facts_changed` counts the facts that are new, reinforced, updated or invalidated. `memories_compared`
+    are those that were compared with what is near them, and `contradictions_found` the pairs that wait for a person.
+    """
+
+    embedded: int
+    vectors_pending: int
+    notes: tuple[str, ...] = ()
+    expired: int = 0
+    purged: int = 0
+    held: int = 0
+    keywords_added: int = 0
+    episodes_made: int = 0
+    episodes_reviewed: int = 0
+    episodes_consolidated: int = 0
+    facts_changed: int = 0
+    memories_compared: int = 0
+    contradictions_found: int = 0
+
+
+@value_class
+class ParkedRetry:
+    """What became of parked questions, by id, when they were asked again. `still_parked` were answered badly once more,
+    or not asked, and the notes say why. `batch` is what an undo takes back; None: nothing was answered.
+    """
+
+    answered: tuple[int, ...]
+    still_parked: tuple[int, ...]
+    batch: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@value_class
+class Exported:
+    """What `export` wrote. `damaged` are the numbers of the memories it could not read and left out."""
+
+    written: int
+    damaged: tuple[int, ...] = ()
+
+
+@value_class
+class Imported:
+    """What `import_` did. `present` were there already, word for word, and are left as they are. `skipped_deleted`
+    were forgotten or corrected after they were written down, and do not come back. `batch` is None when nothing was
+    written. `evicted` had to go because the namespace was full.
+    """
+
+    inserted: int
+    updated: int
+    present: int
+    batch: str | None
+    notes: tuple[str, ...] = ()
+    skipped_deleted: int = 0
+    evicted: tuple[Record, ...] = ()
+
+
+@value_class
+class EgressDay:
+    """What left this machine on one day, to one model. `cost` is None where not every price was known."""
+
+    day: str
+    provider: str
+    model: str
+    host: str
+    requests: int
+    failed: int
+    texts: int
+    sent_bytes: int
+    received_bytes: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+
+
+@value_class
+class BudgetState:
+    """What was sent today, by everybody and for whatever, and how much of it background work may use up; None is no
+    limit. The next day begins at `resets_at`.
+    """
+
+    used_tokens: int
+    daily_tokens: int | None
+    used_cost: float
+    daily_cost: float | None
+    resets_at: datetime
+
+
+@value_class
+class Egress:
+    """Every request that left this machine: the newest `calls`, all of them by day, and the hosts that the setting
+    `egress` allows. A model on this machine is not in the list.
+    """
+
+    calls: tuple[ProviderCall, ...]
+    days: tuple[EgressDay, ...]
+    allowed: tuple[str, ...]
+    today: BudgetState

@@ -32,7 +32,7 @@ from perdure.values import replace, value_class
 if TYPE_CHECKING:
     from perdure.embed.judge import PairVerdict
     from perdure.llm.port import LanguageModel
-    from perdure.maintenance_results import Migrated
+    from perdure.model import Migrated
     from perdure.providers.access import Access
     from perdure.recall.recaller import Recaller
     from perdure.recall.recipe import Recipe

@@ -16,7 +16,7 @@ from perdure.learn.consolidate import work_on_consolidation
 from perdure.lifecycle.expiry import expire_and_purge
 from perdure.lifecycle.keyword_work import add_keywords
 from perdure.lifecycle.vectors import delete_old_vectors, make_vectors
-from perdure.maintenance_results import MaintenanceResult
+from perdure.model import MaintenanceResult
 from perdure.providers.budget import background
 from perdure.store.capabilities import listed, scrub
 from perdure.store.port import Progress

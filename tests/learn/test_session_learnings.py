@@ -74,6 +74,7 @@ def test_a_learning_stands_alone_and_names_its_project_in_the_place_of_here(memo
     memory.work()
     [one] = learned(memory)
     assert one.text == "Squash merges are forbidden in billing, auditors want every commit."
+    assert str(one.metadata["said"]).startswith("Squash merges are forbidden in this repo")
     assert (one.category, one.title) == ("anti-patterns", "Squash merges are forbidden in billing")
     session(memory, clock, "Add a column `due` to orders", "Next time add it nullable first", id="s2")
     memory.work()
@@ -131,6 +132,11 @@ def test_rules_are_read_in_whatever_words(said: str):
 )  # fmt: skip
 def test_what_sounds_like_a_rule_and_is_none_is_not_read_as_one(said: str):
     assert project_rules(said, PROJECT, "Write it") == []
+
+
+def test_a_document_that_somebody_pasted_is_no_list_of_learnings():
+    document = " ".join(f"Requests of kind {number} must be logged." for number in range(20))
+    assert project_rules(document, PROJECT) == []
 
 
 def test_a_session_of_one_prompt_is_learned_from_as_soon_as_it_ends(memory: Memory, clock: HandClock):
@@ -193,3 +199,12 @@ def test_a_forgotten_session_takes_its_learnings_with_it(memory: Memory, clock: 
     memory.work()
     forget_session(memory, "s2")
     assert [one.text for one in learned(memory)] == ["We never guess tax rates."]
+
+
+def test_whoever_erases_what_was_said_erases_what_was_learned_from_it(clock: HandClock):
+    with Memory(":memory:", embedder="none", clock=clock) as memory:
+        session(memory, clock, "Fix the total", "We never guess tax rates.", "Never log card numbers.")
+        memory.work()
+        said = next(one for one in memory.conversation("s1").messages() if "tax rates" in one.text)
+        memory.erase(said.number, confirm=True)
+        assert [one.text for one in learned(memory)] == ["Never log card numbers."]

@@ -140,7 +140,7 @@ def windowed(rng: np.random.Generator, rows: int, dimensions: int, most: int) ->
 
 
 def best(windows: NDArray[np.float32], query: NDArray[np.float32]) -> float:
-    return float((windows @ query).max()) - 0.01 * float(np.log(len(windows)))
+    return float((windows @ query).max()) - 0.02 * float(np.log(min(len(windows), 8)))
 
 
 @given(st.integers(0, 2**32), st.integers(2, 60), st.integers(1, 20))

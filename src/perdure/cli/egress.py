@@ -12,7 +12,7 @@ from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age, time_option
 from perdure.clock import format_local, format_time
 from perdure.jsonable import egress_document
-from perdure.maintenance_results import Egress, EgressDay
+from perdure.model import Egress, EgressDay
 from perdure.providers.call import ProviderCall
 
 

@@ -17,8 +17,7 @@ from perdure.cli.stdin import read_text
 from perdure.cli.terminal import number_label, safe
 from perdure.errors import NeedsConfirmation, UnknownChoice
 from perdure.ids import is_sentence
-from perdure.model import ORIGIN_FIELDS, Record
-from perdure.results import ProposedCorrection
+from perdure.model import ORIGIN_FIELDS, ProposedCorrection, Record
 from perdure.validation import Fields
 
 _EXAMPLES: Final = (

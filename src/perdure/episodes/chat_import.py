@@ -26,8 +26,7 @@ from perdure.errors import ImportFailed, InvalidInput, PerdureError, shown
 from perdure.ids import MESSAGE
 from perdure.lifecycle.import_export import is_blocked, placed_objects
 from perdure.lifecycle.write import identity_of_fields
-from perdure.maintenance_results import Imported
-from perdure.model import Record
+from perdure.model import Imported, Record
 from perdure.store.port import LogFilter, Progress, Reader
 from perdure.text_files import rereadable
 from perdure.validation import check_int, check_single_line, check_text, number_in

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from perdure.errors import InvalidInput, PerdureError, shown
 from perdure.ids import MAX_NUMBER
-from perdure.maintenance_results import Imported
-from perdure.model import Record, Remembered
+from perdure.model import Imported, Record, Remembered
 from perdure.validation import check_int
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from perdure.lifecycle.write import (
     prepare,
     require_no_secret,
 )
-from perdure.maintenance_results import Imported
-from perdure.model import SPEAKER, Filter, Record, Remembered, replace_record
+from perdure.model import SPEAKER, Filter, Imported, Record, Remembered, replace_record
 from perdure.store.port import About, LogFilter, Reader, Writer
 from perdure.text.entry import entry_of
 from perdure.validation import check_single_line

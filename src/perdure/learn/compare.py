@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.errors import EmbedderUnavailable, StoreDamaged, StoreError
 from perdure.ids import KINDS
+from perdure.learn.differences import REASONS
 from perdure.learn.joined import MANY, may_join, split_role
 from perdure.learn.proposals import propose, said_at
 from perdure.learn.sameness import Verdict, duplicate_verdict, merge_verdict
@@ -104,11 +105,12 @@ def in_order(one: Record, other: Record) -> tuple[Record, Record]:
 
 def why_contrary(older: str, newer: str, cosine: float, verdict: judge.PairVerdict) -> tuple[str, ...]:
     """Empty where two statements may both be true."""
+    by_rules = merge_verdict(older, newer, cosine)
     if verdict.ends >= _SURE:
-        return (_ENDED,)
+        # What holds in production says nothing of staging; the judge reads only that the value is another one.
+        return () if any(one.startswith(REASONS["subject"]) for one in by_rules.reasons) else (_ENDED,)
     if verdict.apart >= _APART or are_of_two_persons(older, newer):
         return ()
-    by_rules = merge_verdict(older, newer, cosine)
     return by_rules.reasons if by_rules.verdict is Verdict.CONFLICTS else ()
 
 

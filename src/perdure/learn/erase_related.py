@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 Related: TypeAlias = Literal["derived", "all", "none"]
 RELATED: Final[tuple[Related, ...]] = get_args(Related)
-# The entries of a fact's metadata, and of a message's, that are said in words.
-_SAID_IN_METADATA: Final = ("subject", "value", SPEAKER)
+# The entries of the metadata of facts, learnings and messages that are said in words.
+_SAID_IN_METADATA: Final = ("subject", "value", "said", SPEAKER)
 # What an episode that is made anew keeps: how it was cut, how well it is remembered, that it was learned from.
 _KEPT: Final = (SURPRISE, BOUNDARY, STABILITY, DIFFICULTY, REVIEWED_AT, CONSOLIDATED_AT)
 # Of so many memories that are erased it is said what they were made of.

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 # How many of the nearest facts a new one is compared with, and how near they have to be.
 NEAREST: Final = 3
-LEAST_COSINE: Final = 0.25
+LEAST_COSINE: Final = 0.2
 # From here on the judge is believed; from there on a person is asked; below this a rule is not believed.
-SURE: Final = 0.7
-LIKELY: Final = 0.5
+SURE: Final = 0.9
+LIKELY: Final = 0.6
 DOUBTED: Final = 0.15
-# Where no reading of the newer fact reaches this, the older one is not read as it was said.
-WORTH_A_SECOND_LOOK: Final = 0.3
+# Below this the first reading is the only one: most facts have nothing to do with each other.
+WORTH_A_SECOND_LOOK: Final = 0.2
 # Among its first words a fact has its verb.
 _EARLY: Final = 8
 _PRESENT: Final = frozenset("are can can't doesn't has hasn't have is isn't may should will won't".split())
@@ -82,19 +82,16 @@ class Judging:
 
     def judge_pairs(self, reader: Reader, pairs: Sequence[tuple[Record, Record]]) -> list[float]:
         """The same of many pairs, all at once, which takes less time than one by one."""
-        first = [[(without_dates(older.text), text) for text in self.readings(reader, newer)] for older, newer in pairs]
-        self._look_at(pair for asked in first for pair in asked)
-        more = [
-            [(text, said) for text in self.readings(reader, older)[1:] for _, said in asked]
-            if max(self._known[pair] for pair in asked) >= WORTH_A_SECOND_LOOK
-            else []
-            for (older, _), asked in zip(pairs, first, strict=True)
+        first = [(without_dates(older.text), self.readings(reader, newer)[-1]) for older, newer in pairs]
+        self._look_at(first)
+        every = [
+            [(one, other) for one in self.readings(reader, older) for other in self.readings(reader, newer)]
+            if self._known[pair] >= WORTH_A_SECOND_LOOK
+            else [pair]
+            for (older, newer), pair in zip(pairs, first, strict=True)
         ]
-        self._look_at(pair for asked in more for pair in asked)
-        return [
-            mean(sorted(self._known[pair] for pair in (*one, *other))[-_READINGS_THAT_COUNT:])
-            for one, other in zip(first, more, strict=True)
-        ]
+        self._look_at(pair for asked in every for pair in asked)
+        return [mean(sorted(self._known[pair] for pair in asked)[-_READINGS_THAT_COUNT:]) for asked in every]
 
     def ends_by(self, older: str, newer: str) -> float:
         """By the words alone."""
@@ -114,7 +111,7 @@ def pairs_ahead(
     themselves, and messages with older facts.
     """
     new = [(one.record, one.vector) for one in told if one.record]
-    for one in (*filter(is_told_to_assistant, told), *sayings):
+    for one in (*told, *sayings):
         record, vector = one.record, one.vector
         if record is None or vector is None:
             continue
@@ -147,7 +144,7 @@ class Endings:
         for one in sorted(told, key=lambda one: (one.at, one.action.fact)):
             plan = self.changes.plans.get(one.record.id) if one.record else None
             is_new = plan is not None and plan.previous is None and plan.record.state == "active"
-            if plan is not None and is_new and is_told_to_assistant(one):
+            if plan is not None and is_new:
                 self._by_fact(one, plan.record)
 
     def _by_fact(self, planned: PlannedAction, record: Record) -> None:
@@ -157,7 +154,7 @@ class Endings:
             if ends < LIKELY:
                 continue
             if why := self._why_undecided(older, newer, ends):
-                if newer.state == "active":
+                if newer.state == "active" and is_told_to_assistant(planned):
                     self.changes.leave_undecided(older, newer, why)
             elif newer is record:
                 self.changes.supersede(older, newer, planned)
@@ -228,8 +225,8 @@ class Endings:
 
 
 def is_told_to_assistant(planned: PlannedAction) -> bool:
-    """Whether it was said where an assistant answers. People tell each other of events and moods, which the judge takes
-    for ends: of 180 facts of a LoCoMo talk it ended 33, nearly all wrongly.
+    """Whether it was said where an assistant answers. People tell each other of events and moods, of which the judge is
+    often nearly sure that they end something: between people nobody is asked about them.
     """
     return any(is_by_program(message) for episode in planned.episodes for message in episode.messages)
 

@@ -23,6 +23,7 @@ IMPLIED: Final = 0.7
 _FEWEST_WORDS: Final = 3
 _MOST_WORDS: Final = 60
 _MOST_CHARACTERS: Final = 600
+_MOST_OF_A_MESSAGE: Final = 8
 _MOST_WORDS_ADDED: Final = 25
 _TITLE: Final = 70
 _ASKED: Final = 120
@@ -287,11 +288,8 @@ _DEPRECATED: Final = _pattern(
     r"(?:please |so |and )*(?:use|do not|don't|never|prefer|avoid|leave)\b"
 )
 _FOLLOWS: Final = _pattern(
-    r"(?:otherwise|because|that way|this way|instead|else|or else|use|put|prefer|keep|plan only|same for"
-    r"|the reason|reason"
-    r"|it (?:breaks?|bricks?|hangs?|locks?|kills?|costs?|leaks?|takes?|makes?|is|has)|it's|they (?:break|are|have"
-    r"|need)"
-    r"|that (?:breaks?|hangs?|locks?)|auditors?|exception|the exception)\b"
+    r"(?:otherwise|because|that way|this way|instead|else|or else|use|put|prefer|keep|same for"
+    r"|(?:the )?(?:reason|exception)|it \w+s|it's|they \w+|that \w+s)\b"
 )
 _ASIDE: Final = _pattern(r"\?\s*$|\b(?:this time|for now|thanks|thank you|please|now|again|i'm|i am)\b")
 _NEGATIVE: Final = _pattern(
@@ -309,14 +307,12 @@ _EDGE: Final = _pattern(
 )
 _LETS: Final = _pattern(r"^(?:let'?s|we(?:'ll| will)) (?=go with|stick|stay|use|adopt|keep)")
 _CLAUSE: Final = re.compile(r"[,;:(–—]| because | so that | since | otherwise ")  # noqa: RUF001
-
-
 _AT_LARGE: Final = (_NO_THING, _PLURAL_HABIT, _SO_DO, _DEPRECATED, _MAKE_SURE, _PREFERENCE, _IN_PLACE)
 
 
 def project_rules(message: str, project: str | None = None, asked: str = "") -> list[ProjectRule]:
     """The rules in one message of a person. `asked` is what they had asked for before: where a rule says `it`, that is
-    told with it.
+    told with it. A message with many of them is a document, and tells none.
     """
     found: list[ProjectRule] = []
     sure, said = 0.0, list[str]()
@@ -338,7 +334,7 @@ def project_rules(message: str, project: str | None = None, asked: str = "") -> 
         else:
             close()
     close()
-    return found
+    return found if len(found) <= _MOST_OF_A_MESSAGE else []
 
 
 def without_rules(message: str) -> str:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     Embed = Callable[[Services, Iterable[Passage]], Embedded]
 
 LEARNED_BY: Final = "learned_by"
+# In the metadata of a learning: the words of the person.
+SAID: Final = "said"
 HOOK: Final = "hook"
 _RULES: Final = "rules"
 # `ok` and `go on` ask for nothing by themselves.
@@ -128,8 +130,7 @@ def draft_of(services: Services, namespace: str, told: ToldRule) -> Record | Non
     rule, message, episode = told
     given = {
         "category": rule.category, "title": rule.title, "confidence": rule.confidence,
-        "reasoning": None if rule.said in rule.text else f"As it was said: {rule.said}",
-        "metadata": {LEARNED_BY: _RULES},
+        "metadata": {LEARNED_BY: _RULES, SAID: rule.said},
     }  # fmt: skip
     try:
         fields, _ = check_write(services, rule.text, given)

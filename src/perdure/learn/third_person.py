@@ -80,7 +80,7 @@ class _Teller:
                 self.told.append("their" if self.subject >= 0 else f"{self.speaker}'s")
             elif word == "us" and self._word(at - 1) == "of" and self._word(at + 1) not in {"two", "three", "four"}:
                 self.told.append(f"{self.speaker}'s group")
-            elif word in self.replaced:
+            elif word in self.replaced and not (word == "us" and self._word(at - 1) == "the"):
                 self.told.append(self.replaced[word])
             else:
                 self.told.append(self._verb(at, word, token))

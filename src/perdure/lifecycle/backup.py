@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from perdure.errors import NotAllowed
-from perdure.maintenance_results import Backup, BackupRestored
+from perdure.model import Backup, BackupRestored
 from perdure.store.capabilities import backups_of
 from perdure.store.port import Progress
 

@@ -23,9 +23,8 @@ from perdure.lifecycle.selection import SelectionScope, scope, similar_memories,
 from perdure.lifecycle.similarity import similarity
 from perdure.lifecycle.update import update
 from perdure.lifecycle.write import check_write
-from perdure.model import Record, Remembered
+from perdure.model import ProposedCorrection, Record, Remembered
 from perdure.remedies import Remedy, Run
-from perdure.results import ProposedCorrection
 from perdure.text.corrections import StatedCorrection, corrected, read_correction
 from perdure.text.descriptions import Description
 from perdure.text.meant import choose, choose_corrected

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from perdure.clock import local_day, parse_time
-from perdure.maintenance_results import BudgetState, Egress, EgressDay
+from perdure.model import BudgetState, Egress, EgressDay
 from perdure.providers.budget import Budget, day_of, is_background
 from perdure.providers.call import ProviderCall
 from perdure.validation import check_int, optional

@@ -37,8 +37,7 @@ from perdure.lifecycle.write import (
     plan_write,
 )
 from perdure.lifecycle.write_context import WriteBatch
-from perdure.maintenance_results import Exported, Imported
-from perdure.model import TRUSTS, Filter, Identity, Record, State, identity_of, replace_record
+from perdure.model import TRUSTS, Exported, Filter, Identity, Imported, Record, State, identity_of, replace_record
 from perdure.remedies import Remedy, Run
 from perdure.store.paging import RECORDS_PER_PAGE, records
 from perdure.store.port import LINK_KINDS, About, Progress, Reader, Use, Writer

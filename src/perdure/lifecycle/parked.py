@@ -14,7 +14,7 @@ from perdure.errors import NotFound, ProviderUnavailable
 from perdure.ids import MAX_NUMBER
 from perdure.lifecycle import keyword_work
 from perdure.llm.port import Parked
-from perdure.maintenance_results import ParkedRetry
+from perdure.model import ParkedRetry
 from perdure.remedies import Remedy, Run
 from perdure.validation import check_int
 

@@ -25,8 +25,7 @@ from perdure.embed.port import (
     window_of,
 )
 from perdure.errors import EmbedderUnavailable, PerdureError, StoreError
-from perdure.maintenance_results import MaintenanceResult
-from perdure.model import Finding
+from perdure.model import Finding, MaintenanceResult
 from perdure.store.port import Pending, Progress, Store
 from perdure.store.stats import GenerationStats
 from perdure.text.windows import MAX_WINDOWS, takes_long

@@ -31,6 +31,7 @@ MOST_UNASKED: Final = 5
 # Of what a prompt brings to mind, what is less likely than this share of the best is left out, unless it answers by
 # itself.
 _SHARE_OF_BEST: Final = 2 / 3
+_SHARE_OF_BEST_WORDS: Final = 0.5
 
 
 def is_of(record: Record, project: Collection[str]) -> bool:
@@ -58,6 +59,20 @@ def fitting_learnings(hits: Sequence[Hit], is_own: Callable[[Record], bool], lim
             told[category] += 1
             inside.add(hit.record.id)
     return best_of([hit for hit in hits if hit.record.id in inside], limit)
+
+
+def learnings_by_words(hits: Sequence[Hit], is_own: Callable[[Record], bool], limit: int) -> list[Hit]:
+    """The same where nobody could compare meanings: a long question has few words in common with anything, so what was
+    learned in the project is told if it has half as much in common as the best.
+    """
+
+    def fits(hit: Hit) -> bool:
+        if hit.record.source_project is None or not is_own(hit.record):
+            return hit.relevance >= (ANSWERS if hit.record.source_project else MORE_THAN_THREE)
+        words = hit.explain.get("keyword")
+        return words is not None and words.normalised >= _SHARE_OF_BEST_WORDS
+
+    return best_of([hit for hit in hits if fits(hit)], limit)
 
 
 def best_of(hits: Sequence[Hit], limit: int) -> list[Hit]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from perdure.recall.lexical import Lexical
     from perdure.recall.query import ParsedQuery
     from perdure.recall.signals import Values
     from perdure.text.bm25 import WordCounts
@@ -57,7 +58,7 @@ _MANY_WORDS: Final = 60_000
 _BY_CHANCE: Final = 0.15
 _UNKNOWN: Final = -0.1
 # So a memory counts as fitting earlier, for each e times as many words, and for so many times at most.
-_EARLIER: Final = 0.15
+_EARLIER: Final = 0.14
 _MOST_EARLIER: Final = 2.0
 # In a conversation: that who is meant says it, that it is told by an assistant and not asked of it, that it only asks,
 # that it is a word or two, that it tells a time where it is asked when.
@@ -185,8 +186,9 @@ def meaning(cosine: Values, unrelated: float) -> Values:
     return (above - _FARTHEST) * (above > _FARTHEST) + _FARTHEST
 
 
-def store_evidence(memories: int, words: int) -> StoreEvidence:
-    """For a store of so many memories with so many words together."""
+def store_evidence(places: Sequence[Lexical]) -> StoreEvidence:
+    """For the memories of these places together."""
+    memories, words = sum(each.documents for each in places), sum(each.words for each in places)
     size = math.log(min(max(memories, _FEW), _MANY))
     more = math.log(min(max(words, _FEW_WORDS), _MANY_WORDS) / _FEW_WORDS)
     return StoreEvidence(

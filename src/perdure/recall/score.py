@@ -132,7 +132,8 @@ def newer_statements(candidates: Candidates, fits: NDArray[np.float64], rows: ND
     related = vectors @ vectors.T >= SAME_THING
     for column in (speaker, candidates.partition):
         related &= column[rows][:, np.newaxis] == column[rows]
-    related &= evidence - evidence[:, np.newaxis] <= EQUALLY
+    certain = store_evidence([partition.snapshot.lexical for partition, _ in candidates.parts]).certainty
+    related &= evidence - evidence[:, np.newaxis] <= EQUALLY * certain
     final = evidence.copy()
     for newer in range(1, len(rows)):
         older = np.flatnonzero(related[newer, :newer] & (dated[rows[:newer]] < dated[rows[newer]]))
@@ -173,7 +174,7 @@ def evidence_columns(
     count, keyword, has_vector = len(candidates.number), candidates.keyword, candidates.has_vector
     asked = query.content if query.time_ranges else query
     lexicals = [partition.snapshot.lexical for partition, _ in candidates.parts]
-    of_store = store_evidence(sum(each.documents for each in lexicals), sum(each.words for each in lexicals))
+    of_store = store_evidence(lexicals)
     weights = effective_weights(recipe, keyword=bool(query.terms), vector=chosen is not None)
     top = float(keyword.max(initial=0.0)) or 1.0
     by_words = (keyword / top).round(DECIMALS).astype(np.float64)
@@ -224,10 +225,10 @@ def evidence_columns(
         columns["time"] = time_evidence(
             column_of(candidates.parts, "dated"), query, about, holding_month(candidates, query)
         )
-    return calibrated(columns, certain)
+    return with_certainty(columns, certain)
 
 
-def calibrated(columns: dict[str, SignalColumn], certain: Values) -> dict[str, SignalColumn]:
+def with_certainty(columns: dict[str, SignalColumn], certain: Values) -> dict[str, SignalColumn]:
     """The same evidence with so much of it left as is certain of each candidate, so that the floor stays where it is.
     For a memory without a vector that is all: by words alone it is told otherwise how far it fits.
     """

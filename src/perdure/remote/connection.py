@@ -32,14 +32,13 @@ from perdure.errors import (
     shown,
 )
 from perdure.location import refuse_secrets
-from perdure.model import Forgotten
+from perdure.model import Forgotten, ProposedCorrection
 from perdure.operations import Method
 from perdure.providers.address import Endpoint, parse_url
 from perdure.providers.answer import Answer, one_line, retry_after
 from perdure.providers.connections import Connections, ExchangeFailed, explained, headers_of
 from perdure.remedies import Remedy
 from perdure.remote.decoding import Undecodable, decode
-from perdure.results import ProposedCorrection
 
 SECONDS: Final = 60.0
 # For work that takes as long as there is to do.

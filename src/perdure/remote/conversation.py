@@ -9,8 +9,7 @@ from urllib.parse import quote
 
 from perdure.episodes.conversation import Conversation
 from perdure.ids import MAX_NUMBER, MESSAGE, new_id
-from perdure.maintenance_results import Imported
-from perdure.model import Page, Record, Remembered
+from perdure.model import Imported, Page, Record, Remembered
 from perdure.remote.namespace import RemoteNamespace
 from perdure.validation import check_int, check_single_line
 

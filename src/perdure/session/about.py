@@ -66,7 +66,7 @@ _OPEN: Final = pattern(
 )
 
 
-class About(NamedTuple):
+class AboutBlock(NamedTuple):
     """The lines, and the memories that they show."""
 
     text: str = ""
@@ -85,7 +85,7 @@ def about(
     told: Iterable[str] = (),
     *,
     with_last_session: bool = True,
-) -> About:
+) -> AboutBlock:
     """Guidelines, preferences and identity; the newest decisions and notes of this project; its last session. `told`
     are the ids of memories that the session is told elsewhere, or was told before.
     """
@@ -106,8 +106,8 @@ def about(
             lines.append(line)
             inside.append(record)
     if not lines and not last:
-        return About()
-    return About("\n".join((HEADING, *lines, *last)), tuple(inside))
+        return AboutBlock()
+    return AboutBlock("\n".join((HEADING, *lines, *last)), tuple(inside))
 
 
 def resume_context(memory: Memory, place: Place, session: str, prompt: str) -> str:

@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 
 from perdure.errors import PerdureError
 from perdure.location import StoreLocation
-from perdure.maintenance_results import MaintenanceResult
 from perdure.memory import Memory
+from perdure.model import MaintenanceResult
 from perdure.session.spool import Spool
 
 # Seconds: how long it has to be quiet, and how long work waits at most when it never is.

@@ -167,7 +167,8 @@ def entry(hit: Hit, length: int, own_namespace: str) -> list[str]:
         below += _within([f"- Why: {harmless(one_line(record.reasoning))}"], length - _size(below))
     return [
         f"### {PREFIXES.get(record.category or '', '')}{harmless(name)}",
-        harmless(text.strip()),
+        # A rule of one sentence is its own title.
+        *([] if text.strip(" .") == name.strip(" .") else [harmless(text.strip())]),
         *below,
         *([f"- Observation count: {observations}"] if observations > 1 else []),
         *([f"- Confidence: {confidence}"] if confidence != "medium" else []),

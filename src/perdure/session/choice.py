@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from perdure.model import MIN_RELEVANCE
-from perdure.recall.fitting import MOST_UNASKED, best_of, fitting_learnings, is_of
+from perdure.recall.fitting import MOST_UNASKED, best_of, fitting_learnings, is_of, learnings_by_words
 from perdure.values import value_class
 
 if TYPE_CHECKING:
@@ -64,6 +64,9 @@ def choose_learnings(
     recall = found.recall
     fits = [hit for hit in recall if hit.record.id not in told_always]
     hits = [] if query is None else fitting_learnings(fits, is_own, limit)
+    if query is not None and not recall.compared.by_meaning:
+        by_words = [hit for hit in ask(query, asked=asked).recall if hit.record.id not in told_always]
+        hits = learnings_by_words(by_words, is_own, limit)
     if found.waiting or query is None or not (hits or recall.compared.by_meaning):
         known = {hit.record.id for hit in hits}
         free = limit - len(hits) if found.waiting else min(limit, MOST_UNASKED)

@@ -12,7 +12,7 @@ from perdure.model import Finding
 from perdure.remedies import Remedy, Run
 
 if TYPE_CHECKING:
-    from perdure.maintenance_results import Backup, BackupRestored
+    from perdure.model import Backup, BackupRestored
     from perdure.store.port import Progress, Store
 
 

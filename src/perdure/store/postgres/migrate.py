@@ -14,7 +14,7 @@ from typing import Any, Final, LiteralString, cast
 import psycopg
 
 from perdure.errors import InvalidInput, StoreBusy, StoreNewer, StoreUnreadable
-from perdure.maintenance_results import Migrated
+from perdure.model import Migrated
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.errors import MIGRATE, OF_THE_DRIVER, error_of, no_store
 from perdure.store.postgres.sql import in_schema, quoted_name, setup_queries

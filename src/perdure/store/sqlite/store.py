@@ -35,7 +35,7 @@ from perdure.text.entry import passage
 
 if TYPE_CHECKING:
     from perdure.llm.port import Parked
-    from perdure.maintenance_results import Backup, BackupRestored
+    from perdure.model import Backup, BackupRestored
     from perdure.providers.call import ProviderCall
     from perdure.store.hash_chain import LogEnd
     from perdure.store.sqlite.writer import SqliteWriter

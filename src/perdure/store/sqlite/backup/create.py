@@ -24,7 +24,7 @@ from perdure.store.sqlite.sidecar import SIDECAR_SQL
 from perdure.store.sqlite.sql import SQL
 
 if TYPE_CHECKING:
-    from perdure.maintenance_results import Backup
+    from perdure.model import Backup
 
 CHECKSUM: Final = ".sha256"
 BACKUP_PATHS: Final = "note:backups"
@@ -97,7 +97,7 @@ def copy_to(
             sync_directory(Path(target).parent)
     except OSError as error:
         raise staging.failed(error, target) from error
-    from perdure.maintenance_results import Backup
+    from perdure.model import Backup
 
     return Backup(target, size, digest, memories, revisions, created_at)
 

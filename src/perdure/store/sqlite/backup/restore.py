@@ -24,8 +24,7 @@ from perdure.buggify import point
 from perdure.clock import Clock
 from perdure.errors import BackupFailed, StoreDamaged, StoreError
 from perdure.ids import ContentHash, new_id
-from perdure.maintenance_results import BackupRestored
-from perdure.model import Change, Identity, forgotten_as
+from perdure.model import BackupRestored, Change, Identity, forgotten_as
 from perdure.remedies import Remedy, Run
 from perdure.store.hash_chain import genesis
 from perdure.store.port import Progress
