@@ -26,7 +26,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api soak bench bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-told bench-secrets bench-peers bench-serve bench-embedder training-data train train-judge lock build clean
+.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api test-postgres soak soak-postgres bench bench-postgres bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-told bench-secrets bench-peers bench-serve bench-embedder training-data train train-judge lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +98,16 @@ $(API)/.ready: requirements/api.txt
 # Each at least so often as when Perdure was last attacked from outside: combinations of token, route and namespace;
 # requests made of the description; writers that do everything, killed, with what they acknowledged and erased; and
 # operations that a disk refuses.
+soak-postgres: KILLS = 200
+soak-postgres: setup  ## Kill clients and servers of PostgreSQL, half each (KILLS=200), and count what survived
+	PERDURE_KILLS=$(KILLS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -s tests/faults/test_postgres_kills.py
+
+test-postgres: setup  ## The contract of a store, and everything else about PostgreSQL, on a server that the tests start
+	PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -n $(JOBS) tests/store -k "postgres or copy" tests/faults/test_postgres_kills.py
+
+bench-postgres: setup  ## What a store in PostgreSQL costs beside one in a file, as ratios of one run
+	$(BIN)/python -m bench.postgres
+
 soak: COUNTS = PERDURE_COMBINATIONS=5175 PERDURE_REQUESTS=12000 PERDURE_MIXED_KILLS=56 PERDURE_MIXED_CALLS=13577 \
 	PERDURE_MIXED_ERASED=1049 PERDURE_POINTS=508
 soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived; tokens, made-up requests, failing disks in full

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from perdure.auth.token_file import TokenFile
 from perdure.location import installed_stores, locate
 from perdure.session.spool import Spool, SpooledMessage
 from perdure.settings import load
+from perdure.testing.embedder import WordEmbedder
+from perdure.testing.records import remember
 
 DATABASE = "postgresql://ann:s3cret@db.example/mem"
 TURN = SpooledMessage("default", "c1", "user", "The deploy key is rotated on Friday.", "2026-01-01T00:00:00Z", "k" * 32)
@@ -81,10 +84,10 @@ def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     points = "[perdure.stores]\nstrange = strange_store:open_store\ntorn = strange_store_without_driver:open_store\n"
     (info / "entry_points.txt").write_text(points, encoding="utf-8")
     (tmp_path / "strange_store.py").write_text(
-        "from perdure.store.sqlite.store import SqliteStore\n"
+        "from perdure.testing.memory_store import MemoryStore\n"
         "def open_store(settings, *, clock, create):\n"
         "    assert settings.store.address == 'strange://ann:s3cret@here/x'\n"
-        "    return SqliteStore.open(None, clock=clock, create=create)\n",
+        "    return MemoryStore(clock)\n",
         encoding="utf-8",
     )
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
@@ -99,6 +102,20 @@ def test_any_package_may_bring_a_store():
         memory.remember("The tide is low at noon")
         assert memory.recall("tide").hits[0].record.text == "The tide is low at noon"
         assert repr(memory) == "<Memory 'default' in 'strange://ann@here/x'>"
+
+
+@pytest.mark.usefixtures("other_package")
+def test_one_server_at_a_time_does_the_work_of_a_database():
+    opened = partial(Memory, "strange://ann:s3cret@here/x", embedder=WordEmbedder())
+    for surface, works in (("http", False), ("mcp", False), ("cli", True)):
+        with opened(surface=surface) as memory:
+            store = memory._services.store
+            remember(store, "The tide is low at noon")
+            assert store.lease("work", "a server elsewhere", 60)
+            assert bool(memory.work().embedded) is works
+            assert store.lease("work", "a server elsewhere", 0)
+            assert memory.work(limit=9).vectors_pending == 0
+            assert store.pending_count(WordEmbedder().generation) == 0
 
 
 @pytest.mark.usefixtures("other_package")

@@ -4,6 +4,7 @@ state of the store, so nothing is lost when a process dies, and any process may 
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 # How long it waits for others to let go of the log in which erased bytes may still be.
 _PATIENCE: Final = 2.0
 _PASSING: Final = 0.25
+# The surfaces of programs that do outstanding work by themselves.
+_SERVERS: Final = frozenset({"http", "mcp"})
+_LEASE_SECONDS: Final = 60.0
+_ELSEWHERE: Final = "Another server does the outstanding work of this store now."
 _UNSCRUBBED: Final = (
     "Erased text may still be in the write-ahead log, because another process uses it; the next run tries again."
 )
@@ -49,6 +54,13 @@ def work(
         check_int(limit, "limit", 0, MAX_NUMBER)
     if purge and not services.context.is_person:
         raise NotAllowed("Only a person may confirm that the clock is right after it jumped.")
+    if services.settings.store.kind == "database" and services.context.surface in _SERVERS:
+        from platform import node
+
+        # Servers on several machines would ask a model the same. Each portion of the work takes the lease again.
+        owner = f"{node()}-{os.getpid()}-{id(services.store)}"
+        if not services.store.lease("work", owner, _LEASE_SECONDS):
+            return MaintenanceResult(0, 0, (_ELSEWHERE,))
     services.store.flush_use(patience=_PASSING)
     expiry = expire_and_purge(services, purge=purge)
     episodes = work_on_episodes(services, progress)

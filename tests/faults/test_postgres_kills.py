@@ -168,3 +168,36 @@ def test_a_connection_that_is_cut_at_any_statement_leaves_a_memory_once_or_not_a
     with Memory(url, embedder="none") as memory:
         assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
     assert kept >= 3
+
+
+def test_a_standby_that_lost_lines_answers_from_its_own_log():
+    """After a failover the same positions are given out again, for something else: no index is fresh then."""
+    from postgres_server import PostgresServer
+
+    primary = PostgresServer(durable=True)
+    standby: PostgresServer | None = None
+    try:
+        location = locate(primary.url())
+        migrate(parse_address(location.address, location.shown))
+        with Memory(primary.url(), embedder="none") as memory:
+            for n in range(5):
+                memory.remember(f"tea number {n}")
+        standby = PostgresServer(durable=True, copy_of=primary)
+        standby.stop()
+        both = primary.url().replace(str(primary.folder), f"{primary.folder},{standby.folder}")
+        with Memory(both, embedder="none") as memory:
+            memory.remember("coffee that is lost")
+            memory.remember("milk that is lost")
+            assert [hit.record.text for hit in memory.recall("coffee").hits] == ["coffee that is lost"]
+            primary.kill()
+            standby.start()
+            standby.promote()
+            memory.remember("water that is kept")
+            memory.remember("juice that is kept")
+            assert [hit.record.text for hit in memory.recall("coffee milk").hits] == []
+            assert [hit.record.text for hit in memory.recall("juice").hits] == ["juice that is kept"]
+            assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
+    finally:
+        primary.remove()
+        if standby is not None:
+            standby.remove()

@@ -55,7 +55,8 @@ def test_the_lines_of_the_page_make_a_team_s_memory(page: str, own_server: Postg
     for line in here(first, own_server).splitlines():
         words = shlex.split(line, comments=True)
         if words[0] == "export":
-            user.environment.update([words[1].partition("=")[::2]])
+            name, _, value = words[1].partition("=")
+            user.environment[name] = value
         elif words[0] == "perdure" and words[1] != "serve":
             answer = user(*words[1:])
             assert answer.code == 0, answer.err

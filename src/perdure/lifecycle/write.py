@@ -10,6 +10,7 @@ else changed it meanwhile, the plan is made again on the record as it is now.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -25,6 +26,7 @@ from perdure.errors import (
     InvalidInput,
     NotAllowed,
     StoreDamaged,
+    StoreRolledBack,
     VersionConflict,
     shown,
 )
@@ -81,6 +83,8 @@ _DELETING: Final[frozenset[Operation]] = frozenset({"forget", "erase"})
 _LEAVES_NO_TOMBSTONE: Final[frozenset[Operation]] = frozenset({"expire", "evict"})
 # What a model may fill, and not replace, by saying once more what is known.
 _KEPT_FROM_MODELS: Final = ("title", "abstract", "summary", "reasoning", "category", "confidence", "references")
+# A write that the store took back is tried again so often: nothing of it was kept.
+RETRIES: Final = 2
 # These operations may need more room than before.
 _GROWING: Final[frozenset[Operation]] = frozenset({"insert", "update", "restore"})
 
@@ -195,7 +199,11 @@ def remember(
     category = fields.get("category", existing.category if existing else None)
     wants_keywords = category in services.settings.keyword_categories
     add_keywords = keywords_at_write(services, namespace, fields, existing) if wants_keywords else None
-    return write(services, namespace, existing, partial(lookup, identity=identity), plan, request, comparison)
+    find = partial(lookup, identity=identity)
+    for _ in range(RETRIES):
+        with suppress(StoreRolledBack):
+            return write(services, namespace, existing, find, plan, request, comparison)
+    return write(services, namespace, existing, find, plan, request, comparison)
 
 
 def apply_change(
@@ -209,7 +217,13 @@ def apply_change(
     def plan(current: Record | None, at: datetime) -> Plan:
         return plan_on(require_present(current, record.number), at)
 
-    return write(services, record.namespace, record, lambda now: now.by_number(record.number), plan, None, comparison)
+    def find(reader: Reader) -> Record | None:
+        return reader.by_number(record.number)
+
+    for _ in range(RETRIES):
+        with suppress(StoreRolledBack):
+            return write(services, record.namespace, record, find, plan, None, comparison)
+    return write(services, record.namespace, record, find, plan, None, comparison)
 
 
 def write(

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -86,7 +86,11 @@ class BackgroundWork:
         place = self._open_target()
         if place is None:
             return
-        with work_lock(place.store.beside("work").parent) as is_alone:
+        # Of a database the work itself asks whether somebody does it, on whatever machine.
+        alone: AbstractContextManager[bool] = nullcontext(enter_result=True)
+        if place.store.kind == "file":
+            alone = work_lock(place.store.path.absolute().parent)
+        with alone as is_alone:
             if not is_alone:
                 return
             with place.memory as memory:

@@ -51,9 +51,8 @@ class Transaction:
 
     def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> None:
         """The answer is not waited for; an error shows with a later statement or the commit."""
-        session = self._begun()
         try:
-            session.send(sql, bindings, prepare=prepare)
+            self._begun().send(sql, bindings, prepare=prepare)
         except OF_THE_DRIVER as error:
             raise self._failed(error) from error
 
@@ -69,22 +68,26 @@ class Transaction:
             raise self._failed(error) from error
 
     def _answers(self, questions: Sequence[Question], *, prepare: bool | None) -> list[list[Row]]:
-        session = self._begun()
-        first = not self._asked
+        is_first = not self._asked
         try:
-            cursors = [session.send(sql, bindings, prepare=prepare) for sql, bindings in questions]
-            answers = [cursor.fetchall() for cursor in cursors]
+            answers = self._asked_now(questions, prepare=prepare)
         except psycopg.OperationalError as error:
             # A connection that was idle may have been cut meanwhile. Nothing was changed yet, so another one is tried.
-            if not first or not session.has_served or error.sqlstate not in (None, "57P01", "57P02", "57P03"):
+            session = self._session
+            if session is None or not is_first or not session.has_served or not _is_cut(error):
                 raise
             self._pool.give_back(session, usable=False)
             self._pool.close_idle()
             self._session = None
-            session = self._begun()
-            cursors = [session.send(sql, bindings, prepare=prepare) for sql, bindings in questions]
-            answers = [cursor.fetchall() for cursor in cursors]
-        self._asked = session.has_served = True
+            answers = self._asked_now(questions, prepare=prepare)
+        self._asked = True
+        return answers
+
+    def _asked_now(self, questions: Sequence[Question], *, prepare: bool | None) -> list[list[Row]]:
+        session = self._begun()
+        cursors = [session.send(sql, bindings, prepare=prepare) for sql, bindings in questions]
+        answers = [cursor.fetchall() for cursor in cursors]
+        session.has_served = True
         return answers
 
     def _begun(self) -> Session:
@@ -116,8 +119,7 @@ class Transaction:
             session.sync()
         except psycopg.OperationalError as error:
             failed = self._failed(error)
-            lost = self._writes and (error.sqlstate is None or error.sqlstate.startswith("57P"))
-            raise (OutcomeUnknown() if lost else failed) from error
+            raise (OutcomeUnknown() if self._writes and _is_cut(error) else failed) from error
         except OF_THE_DRIVER as error:
             raise self._failed(error) from error
         session.has_served = True
@@ -253,6 +255,11 @@ class PostgresPool:
         self._count = 0
         self._waiting = deque()
         self._gate = threading.Lock()
+
+
+def _is_cut(error: psycopg.Error) -> bool:
+    """Whether the connection is gone, and the statement was not refused."""
+    return error.sqlstate is None or error.sqlstate.startswith("57P")
 
 
 def _scope(scope: Scope) -> str:

@@ -1,0 +1,112 @@
+"""Doctor on PostgreSQL: damage that somebody did with SQL is found, and mended from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, LiteralString, cast
+
+import psycopg
+import pytest
+
+from perdure.ids import content_hash
+from perdure.model import Filter, Identity
+from perdure.store.postgres.store import PostgresStore
+from perdure.testing.records import (
+    GENERATION,
+    NAMESPACE,
+    NOON,
+    amend,
+    change,
+    embed,
+    problems,
+    read_once,
+    remember,
+    repair,
+)
+
+if TYPE_CHECKING:
+    from postgres_stores import EmptyStores
+
+Damage = Callable[[str], None]
+
+
+@pytest.fixture
+def store(postgres_stores: EmptyStores) -> Iterator[PostgresStore]:
+    opened = postgres_stores.open()
+    record = remember(opened, "tea in the morning", tags=("hot",), key="drink:tea")
+    embed(opened, [record])
+    amend(opened, record, text="green tea in the morning")
+    remember(opened, "milk", evidence=(record.id,))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def damage(store: PostgresStore, postgres_stores: EmptyStores) -> Iterator[Damage]:
+    schema = store._address.schema
+    with psycopg.connect(postgres_stores.conninfo(schema), autocommit=True) as connection:
+        connection.execute("SET perdure.everywhere = 'on'")
+        connection.execute(cast("LiteralString", f'SET search_path = "{schema}"'))
+        yield lambda sql: void(connection.execute(cast("LiteralString", sql)))
+
+
+def void(_: object) -> None: ...
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE memory SET text = 'changed' WHERE number = 1",
+        "UPDATE memory SET state = 'deleted' WHERE number = 1",
+        "DELETE FROM memory WHERE number = 1",
+        "DELETE FROM entry",
+        "UPDATE entry SET terms = '\\x00'",
+        "DELETE FROM tag",
+        "INSERT INTO tag SELECT namespace, 'cold', 1 FROM namespace",
+        "DELETE FROM link",
+        "UPDATE namespace SET documents = 99, words = 99",
+        "UPDATE namespace SET number = 0",
+        "UPDATE vector SET data = '\\x00'",
+        "UPDATE namespace SET max_items = 0",
+        "UPDATE tombstone SET digest = '\\x00'",
+    ],
+)
+def test_what_was_damaged_is_found_and_comes_back_from_the_log(store: PostgresStore, damage: Damage, sql: str) -> None:
+    with store.write(NAMESPACE) as writer:
+        writer.add_tombstone(Identity(content_hash("rain")), "asked", NOON)
+    before = read_once(store).page(Filter(), after=None, limit=9, newest=False)
+    words = read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best
+    assert problems(store) == []
+    damage(sql)
+    assert problems(store) != []
+    assert repair(store) == []
+    assert problems(store) == []
+    assert read_once(store).page(Filter(), after=None, limit=9, newest=False) == before
+    assert read_once(store).keyword_search(["tea"], Filter(), NOON, 9).best == words
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE revision SET actor = 'somebody else' WHERE seq = 1",
+        "DELETE FROM revision WHERE seq = 3",
+        "UPDATE payload SET body = replace(body, 'tea', 'gin') WHERE seq = 1",
+        "DELETE FROM payload WHERE seq = 1",
+        "UPDATE namespace SET head = '\\x00'",
+    ],
+)
+def test_a_log_that_was_changed_is_found_and_left_as_it_is(store: PostgresStore, damage: Damage, sql: str) -> None:
+    damage(sql)
+    assert problems(store) != []
+    list(store.repair())
+    assert problems(store) != []
+
+
+def test_what_was_left_of_an_erased_memory_goes(store: PostgresStore, damage: Damage) -> None:
+    with store.write(NAMESPACE) as writer:
+        writer.erase(1, change("erase"))
+    damage("INSERT INTO payload SELECT namespace, 1, '\\x00', 'tea' FROM namespace")
+    assert any("still partly there" in finding.sentence for finding in problems(store))
+    list(store.repair())
+    assert store.generations()[0].generation == GENERATION
+    assert not any("still partly there" in finding.sentence for finding in problems(store))
