@@ -111,7 +111,7 @@ def pairs_ahead(
     themselves, and messages with older facts.
     """
     new = [(one.record, one.vector) for one in told if one.record]
-    for one in (*told, *sayings):
+    for one in (*filter(is_told_to_assistant, told), *sayings):
         record, vector = one.record, one.vector
         if record is None or vector is None:
             continue
@@ -144,7 +144,7 @@ class Endings:
         for one in sorted(told, key=lambda one: (one.at, one.action.fact)):
             plan = self.changes.plans.get(one.record.id) if one.record else None
             is_new = plan is not None and plan.previous is None and plan.record.state == "active"
-            if plan is not None and is_new:
+            if plan is not None and is_new and is_told_to_assistant(one):
                 self._by_fact(one, plan.record)
 
     def _by_fact(self, planned: PlannedAction, record: Record) -> None:
@@ -154,7 +154,7 @@ class Endings:
             if ends < LIKELY:
                 continue
             if why := self._why_undecided(older, newer, ends):
-                if newer.state == "active" and is_told_to_assistant(planned):
+                if newer.state == "active":
                     self.changes.leave_undecided(older, newer, why)
             elif newer is record:
                 self.changes.supersede(older, newer, planned)
@@ -225,8 +225,8 @@ class Endings:
 
 
 def is_told_to_assistant(planned: PlannedAction) -> bool:
-    """Whether it was said where an assistant answers. People tell each other of events and moods, of which the judge is
-    often nearly sure that they end something: between people nobody is asked about them.
+    """Whether it was said where an assistant answers. People tell each other of events and moods, some of which the
+    judge takes for ends: of 861 facts of four LoCoMo talks it ended 31, most of them wrongly.
     """
     return any(is_by_program(message) for episode in planned.episodes for message in episode.messages)
 
