@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 from perdure.embed.port import Generation
 from perdure.errors import StoreUnable
 from perdure.model import Finding
+from perdure.remedies import Remedy, Run
 
 if TYPE_CHECKING:
     from perdure.model import Backup, BackupRestored
@@ -109,7 +110,7 @@ def backups_of(store: Store) -> FileBackups:
         return store
     raise StoreUnable(
         f"{store.address} is no file, and cannot be copied into one.",
-        remedy="Use the backups of the database, or `perdure export`.",
+        remedy=Remedy("Use the backups of the database, or ", Run("export"), "."),
     )
 
 

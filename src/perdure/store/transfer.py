@@ -14,6 +14,7 @@ from perdure.clock import from_micros
 from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput, StoreDamaged, StoreError
 from perdure.model import Change, Checkpoint, Record
+from perdure.remedies import Remedy, Run
 from perdure.store.doctor.chain import line_of
 from perdure.store.erasure import ERASE
 from perdure.store.hash_chain import Line
@@ -131,7 +132,7 @@ Told = Callable[[CopiedNamespace], None]
 def transfer_of(store: Store) -> Transfer:
     if isinstance(store, Transfer):
         return store
-    raise InvalidInput("That store cannot be moved.", remedy="Use `perdure export` and `perdure import`.")
+    raise InvalidInput("That store cannot be moved.", remedy=Remedy("Use ", Run("export"), " and ", Run("import"), "."))
 
 
 def copy_store(source: Store, target: Store, namespaces: Sequence[str] | None, told: Told) -> list[CopiedNamespace]:
@@ -180,7 +181,9 @@ def lacking(source: Store, target: Store | None, namespaces: Sequence[str] | Non
 def _require_namespace(giving: Transfer, name: str) -> LogEnd:
     end = giving.log_end(name)
     if end is None:
-        raise InvalidInput(f"There is no namespace {name!r:.80} to copy.", remedy="`perdure namespaces` lists them.")
+        raise InvalidInput(
+            f"There is no namespace {name!r:.80} to copy.", remedy=Remedy(Run("namespaces"), " lists them.")
+        )
     return end
 
 
