@@ -10,6 +10,7 @@ import pytest
 
 import perdure
 from perdure import Memory, errors
+from perdure.cli.app import COMMANDS
 from perdure.embed.port import Generation
 from perdure.remedies import Flag, Remedy, Run, Words
 
@@ -17,7 +18,7 @@ SOURCE = Path(perdure.__file__).parent
 BATCH = "01930f7e-6d2a-7c31-9f6e-2b7f0a4c9d11"
 # What only the command line can do: it has no name elsewhere.
 SHELL = re.compile(r"\bperdure [a-z]|--(?!allow-host|port|no-auth)[a-z]")
-COMMANDS_ALONE = r"`perdure (?:bank|config|install|mcp|migrate|migrate|retro|serve|session|token)\b[^`]*"
+COMMANDS_ALONE = r"`perdure (?:bank|config|copy|install|mcp|migrate|namespaces|retro|serve|session|token)\b[^`]*"
 
 
 def test_no_remedy_outside_of_the_command_line_speaks_shell():
@@ -69,6 +70,19 @@ def test_each_surface_says_it_in_its_own_words(reader: Words, told: str):
 )  # fmt: skip
 def test_arguments_become_arguments_of_python(remedy: Remedy, told: str):
     assert remedy.told("python") == told
+
+
+def test_every_command_that_a_remedy_names_is_one_that_exists():
+    named: set[str] = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Run":
+                named |= {str(each.value) for each in node.args[:1] if isinstance(each, ast.Constant)}
+    assert len(named) > 20
+    assert {name.split()[0] for name in named} <= COMMANDS.keys()
+    for name in sorted(named):
+        call = Run(name).told("python")
+        assert call is None or hasattr(Memory, call.removeprefix("memory.").partition("(")[0]), name
 
 
 def test_a_command_is_a_route_by_the_table_of_operations():

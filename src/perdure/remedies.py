@@ -18,7 +18,9 @@ _VERBS: Final[Mapping[str, str]] = {
     "checkpoint delete": "delete_checkpoint",
 }  # fmt: skip
 # Commands that are no verb of a memory: whoever runs the program runs them.
-_NO_VERB: Final = frozenset("bank config install mcp migrate retro serve session token uninstall".split())
+_NO_VERB: Final = frozenset(
+    "bank config copy install mcp migrate namespaces retro serve session token uninstall".split()
+)
 # Verbs that say something without an argument.
 _NO_ARGUMENT: Final = frozenset("doctor egress list log parked review work checkpoints".split())
 _TOOLS: Final[Mapping[str, str]] = {

@@ -42,6 +42,9 @@ _SQLITE: Final = b"SQLite format 3\0"
 _LOOKED_AT: Final = 200
 _BEGINNING: Final = 64 << 10
 _LOOKED_THROUGH: Final = 64 << 20
+_PIPE_IT: Final = Remedy(
+    "Pipe what it says instead: ", Run("import", "-"), ".", python="Give `memory.import_(…)` what it says instead."
+)
 _PLAIN_LINES: Final = Remedy(
     "Lines of text: ",
     Run("remember", lines=True),
@@ -76,8 +79,7 @@ def recognise(path: Path) -> Source:
     if path.is_dir():
         return recognise_folder(path.absolute())
     if path.exists() and not path.is_file():
-        piped = Remedy("Pipe what it says to ", Run("import", "-"), " instead.")
-        raise ImportFailed(f"{path} is {NOT_REGULAR}.", remedy=piped)
+        raise ImportFailed(f"{path} is {NOT_REGULAR}.", remedy=_PIPE_IT)
     project = project_around(path.absolute())
     if is_document(path):
         if project is not None and is_memory_file(path.absolute().relative_to(project).as_posix()):

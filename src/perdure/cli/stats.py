@@ -51,7 +51,10 @@ def main(target: Target) -> View:
         raise NotFound(f"There is no namespace {target.namespaces[0]!r}.", remedy=f"Namespaces with memories: {known}.")
     power = min(max(stats.bytes.bit_length() - 1, 0) // 10, 3)
     size = f"{stats.bytes / (1 << 10 * power):.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"
-    rows: list[Sequence[object]] = [(name, getattr(stats, name)) for name in ("path", "engine", "schema", "bytes")]
+    rows: list[Sequence[object]] = [
+        ("path", stats.address),
+        *((name, getattr(stats, name)) for name in ("engine", "schema", "bytes")),
+    ]
     for each in shown:
         figures = {f"state.{state}": count for state, count in each.states.items()}
         figures |= {f"category.{category}": count for category, count in each.categories.items()}

@@ -14,6 +14,7 @@ from perdure.clock import from_micros
 from perdure.embed.port import Generation
 from perdure.errors import Conflict, InvalidInput, StoreDamaged, StoreError
 from perdure.model import Change, Checkpoint, Record
+from perdure.remedies import Remedy, Run
 from perdure.store.doctor.chain import line_of
 from perdure.store.erasure import ERASE
 from perdure.store.hash_chain import Line, LogEnd
@@ -126,7 +127,7 @@ Told = Callable[[CopiedNamespace], None]
 def transfer_of(store: Store) -> Transfer:
     if isinstance(store, Transfer):
         return store
-    raise InvalidInput("That store cannot be moved.", remedy="Export its memories, and import them there.")
+    raise InvalidInput("That store cannot be moved.", remedy=Remedy("Use ", Run("export"), " and ", Run("import"), "."))
 
 
 def copy_store(source: Store, target: Store, namespaces: Sequence[str] | None, told: Told) -> list[CopiedNamespace]:
@@ -176,7 +177,7 @@ def _require_namespace(giving: Transfer, name: str) -> LogEnd:
     end = giving.log_end(name)
     if end is None:
         raise InvalidInput(
-            f"There is no namespace {name!r:.80} to copy.", remedy="Name one that is in the store to copy."
+            f"There is no namespace {name!r:.80} to copy.", remedy=Remedy(Run("namespaces"), " lists them.")
         )
     return end
 
