@@ -56,9 +56,9 @@ _MANY: Final = 1000
 _FEW_WORDS: Final = 150
 _MANY_WORDS: Final = 60_000
 _BY_CHANCE: Final = 0.15
-_UNKNOWN: Final = -0.1
+_UNKNOWN: Final = -0.11
 # So a memory counts as fitting earlier, for each e times as many words, and for so many times at most.
-_EARLIER: Final = 0.14
+_EARLIER: Final = 0.15
 _MOST_EARLIER: Final = 2.0
 # In a conversation: that who is meant says it, that it is told by an assistant and not asked of it, that it only asks,
 # that it is a word or two, that it tells a time where it is asked when.
