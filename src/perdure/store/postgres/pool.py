@@ -67,10 +67,19 @@ class Transaction:
         except OF_THE_DRIVER as error:
             raise self._failed(error) from error
 
-    def _answers(self, questions: Sequence[Question], *, prepare: bool | None) -> list[list[Row]]:
+    def ask_and_commit(self, questions: Sequence[Question]) -> list[list[Row]]:
+        """The last questions, in one trip with the end of the transaction."""
+        try:
+            answers = self._answers(questions, prepare=None, ends=True)
+        except OF_THE_DRIVER as error:
+            raise self._failed(error) from error
+        self._end(usable=True)
+        return answers
+
+    def _answers(self, questions: Sequence[Question], *, prepare: bool | None, ends: bool = False) -> list[list[Row]]:
         is_first = not self._asked
         try:
-            answers = self._asked_now(questions, prepare=prepare)
+            answers = self._asked_now(questions, prepare=prepare, ends=ends)
         except psycopg.OperationalError as error:
             # A connection that was idle may have been cut meanwhile. Nothing was changed yet, so another one is tried.
             session = self._session
@@ -79,13 +88,16 @@ class Transaction:
             self._pool.give_back(session, usable=False)
             self._pool.close_idle()
             self._session = None
-            answers = self._asked_now(questions, prepare=prepare)
+            answers = self._asked_now(questions, prepare=prepare, ends=ends)
         self._asked = True
         return answers
 
-    def _asked_now(self, questions: Sequence[Question], *, prepare: bool | None) -> list[list[Row]]:
+    def _asked_now(self, questions: Sequence[Question], *, prepare: bool | None, ends: bool) -> list[list[Row]]:
         session = self._begun()
         cursors = [session.send(sql, bindings, prepare=prepare) for sql, bindings in questions]
+        if ends:
+            session.send("COMMIT", prepare=False)
+            session.sync()
         answers = [cursor.fetchall() for cursor in cursors]
         session.has_served = True
         return answers
@@ -187,7 +199,7 @@ class PostgresPool:
     def ask(self, scope: Scope, *questions: Question) -> list[list[Row]]:
         """Questions that are a transaction of their own, in one trip."""
         with self.reading(scope) as transaction:
-            return transaction.ask_all(questions)
+            return transaction.ask_and_commit(questions)
 
     def take(self) -> Session:
         """A connection of one's own, until it is given back."""
