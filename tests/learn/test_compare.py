@@ -56,6 +56,16 @@ def test_what_can_both_be_true_is_no_contradiction(mind: Memory, first: str, sec
     assert not any(hit.contradicts for hit in mind.recall(second))
 
 
+def test_a_statement_that_seems_to_end_everything_near_it_ends_nothing(mind: Memory):
+    for text in (
+        "The paper bin goes out on Tuesday, the brown one on Friday.",
+        "The team lunch is on the first Thursday of the month.",
+        "I go swimming on Mondays and Thursdays before work.",
+    ):
+        mind.remember(text)
+    assert mind.remember("We moved the weekly planning from Monday to Wednesday at ten.").contradicts == ()
+
+
 def test_the_command_line_says_what_is_contradicted_and_what_to_do(tmp_path: Path):
     user = User({"PERDURE_STORE": str(tmp_path / "m.db"), "PERDURE_EMBEDDER": "local", "NO_COLOR": "1"})
     for older, newer, question in CONTRADICTIONS:

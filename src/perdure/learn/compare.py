@@ -8,7 +8,7 @@ a second fact. Nothing is ended here: a person decides, so that being wrong cost
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.errors import EmbedderUnavailable, StoreDamaged, StoreError
@@ -49,6 +49,9 @@ _LONGEST: Final = 320
 _SURE: Final = 0.85
 # From here on the judge is believed that two statements are about different things, whatever the rules say.
 _APART: Final = 0.5
+# A statement that seems to end more of its neighbours ends none: the judge then reads its words of change ("we moved
+# the planning to Wednesday") and not what has changed.
+MAX_ENDED_AT_ONCE: Final = 2
 _SAME: Final = 0.5
 _ENDED: Final = "the newer one seems to end the older one"
 _OBSERVED: Final = (
@@ -150,6 +153,13 @@ def contrary_of(record: Record, near: Neighbour, verdict: judge.PairVerdict) -> 
     return Contrary(near, reasons) if reasons else None
 
 
+def contraries_of(record: Record, judged: Iterable[tuple[Neighbour, judge.PairVerdict]]) -> list[Contrary]:
+    """Which of its neighbours a memory cannot be true together with."""
+    found = [contrary for near, verdict in judged if (contrary := contrary_of(record, near, verdict))]
+    ended = sum(each.reasons == (_ENDED,) for each in found)
+    return [each for each in found if ended <= MAX_ENDED_AT_ONCE or each.reasons != (_ENDED,)]
+
+
 def propose_conflict(
     services: Services, writer: Writer, batch: WriteBatch, record: Record, contrary: Contrary
 ) -> Contradiction | None:
@@ -205,9 +215,7 @@ class WriteComparison:
                 known = observe_known(services, self._request, each.record)
                 if known is not None:
                     return replace(known, notes=(*known.notes, _OBSERVED.format(each.record.number)))
-        self._contraries = [
-            found for each, verdict in judged if (found := contrary_of(record, each, verdict)) is not None
-        ]
+        self._contraries = contraries_of(record, judged)
         return None
 
     def _says_the_same(self, record: Record, near: Neighbour, verdict: judge.PairVerdict) -> bool:

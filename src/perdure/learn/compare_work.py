@@ -16,7 +16,7 @@ from perdure.ids import LEARNED
 from perdure.learn.compare import (
     NEAREST,
     Neighbour,
-    contrary_of,
+    contraries_of,
     find_neighbours,
     is_statement,
     judge_pairs,
@@ -158,10 +158,11 @@ def compare_group(
         later = [other.number for other, _ in group[place + 1 :]]
         pairs += ((record, near) for near in find_neighbours(services, record, vector, generation, later)[1])
     verdicts = judge_pairs(services, pairs) if pairs else []
+    judged = [(record, (near, verdict)) for (record, near), verdict in zip(pairs, verdicts, strict=True)]
     found = [
         (record, contrary)
-        for (record, near), verdict in zip(pairs, verdicts, strict=True)
-        if (contrary := contrary_of(record, near, verdict)) is not None
+        for record, _ in group
+        for contrary in contraries_of(record, (both for one, both in judged if one is record))
     ]
     if not found:
         return 0
