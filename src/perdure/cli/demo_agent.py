@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from perdure.cli.demo import Demo
 
 _NAMESPACE: Final = "coding-agent"
-_TASK: Final = "Patients sometimes get two appointments when the network drops while they book."
+_TASK: Final = "A patient gets two appointments whenever the connection is lost and the booking request is repeated."
 _MISTAKE: Final = "never send it again"
 _LESSON: Final = f"A POST that is sent again after a timeout places the order twice: {_MISTAKE}."
 _CORRECTED: Final = "A POST that is sent again after a timeout places the order twice, unless it has the same key."
