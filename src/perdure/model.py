@@ -734,10 +734,10 @@ class BackupRestored:
 
 @value_class
 class Migrated:
-    """The tables of a store in a database were of schema `before`, 0 where there were none, and are of `after` now."""
+    """The tables of a store in a database were of `schema_before`, 0 where there were none, and are of `schema` now."""
 
-    before: int
-    after: int
+    schema_before: int
+    schema: int
 
 
 @value_class

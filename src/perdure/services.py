@@ -308,7 +308,7 @@ def copy_stores(
         with closing(open_store(load(store=target), create=not dry_run)) as taking:
             if dry_run:
                 return missing_lines(giving, taking, namespaces)
-            return copy_store(giving, taking, namespaces, lambda one: told(one.name, one.lines, one.vectors))
+            return copy_store(giving, taking, namespaces, lambda one: told(one.name, one.new_lines, one.new_vectors))
 
 
 def migrate_store(settings: Settings, *, partitions: int = 0, role: str | None = None) -> Migrated:

@@ -157,11 +157,16 @@ bank import --project DIR/shop -n shop
 bank list --project DIR/shop
 bank validate --project DIR/shop -n shop
 bank promote --universal --project DIR/shop -n shop
+migrate
+copy --from DIR/memory.db --to DIR/copied.db --dry-run
+copy --from DIR/memory.db --to DIR/copied.db
 backup DIR/copy.backup
 restore-backup DIR/copy.backup
 restore-backup DIR/copy.backup --yes
 """
 SERVER = {"url"}
+# Of a store in a database.
+DATABASE = {"schema_before", "statements"}
 DEMO = {"kept_every_promise", "seconds"}
 # Of a store that has vectors, in `perdure stats`, and of memories that were compared; the store of this test has no
 # model.
@@ -199,7 +204,7 @@ def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, s
     assert {key: found for key, found in types.items() if not found <= {page.get(key), "array"}} == {}
     # Nulls and empty lists have no type to compare; their keys have to be on the page all the same.
     assert keys <= page.keys()
-    assert page.keys() - keys == DEMO | VECTORS | SERVER
+    assert page.keys() - keys == DEMO | VECTORS | SERVER | DATABASE
 
 
 def make_shop(folder: Path) -> None:

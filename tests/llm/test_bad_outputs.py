@@ -54,7 +54,12 @@ def test_none_of_300_bad_outputs_costs_a_memory_or_goes_unseen(memory: Memory, s
     assert [item.memory for item in parked] == list(texts)
     for item in parked:
         assert item.memory is not None
-        said = outputs[item.memory][:1000].encode("utf-8", "backslashreplace").decode()
+        said = (
+            outputs[item.memory][:1000]
+            .encode("utf-8", "backslashreplace")
+            .decode()
+            .replace("\0", "\N{REPLACEMENT CHARACTER}")
+        )
         assert said in item.output
         assert (item.purpose, item.model) == ("keywords", "ollama:qwen3")
         assert "in another form than was asked for: " in item.error

@@ -88,14 +88,14 @@ def test_a_store_goes_to_a_database_and_comes_back_the_same(lived: Path, postgre
     url, back = postgres_stores.new_url(), tmp_path / "back.db"
     dry = copied(lived, url, "--dry-run")
     first = copied(lived, url)
-    assert [each["lines"] for each in dry["namespaces"]] == [each["lines"] for each in first["namespaces"]]
-    assert sum(each["lines"] for each in first["namespaces"]) > 70
+    assert [each["new_lines"] for each in dry["namespaces"]] == [each["new_lines"] for each in first["namespaces"]]
+    assert sum(each["new_lines"] for each in first["namespaces"]) > 70
     copied(url, back)
     here = told(lived)
     assert told(url) == here
     assert told(back) == here
     for source, goal in ((lived, url), (url, back)):
-        assert {each["lines"] for each in copied(source, goal)["namespaces"]} == {0}
+        assert {each["new_lines"] for each in copied(source, goal)["namespaces"]} == {0}
 
 
 def test_what_was_forgotten_stays_forgotten_after_a_move(lived: Path, postgres_stores: EmptyStores, tmp_path: Path):
@@ -120,7 +120,7 @@ def test_a_copy_goes_on_where_it_stopped_and_carries_what_was_erased_since(lived
         memory.erase(3, confirm=True)
         memory.update(4, text="said differently since")
     again = copied(lived, url)
-    assert 3 <= sum(each["lines"] for each in again["namespaces"]) <= 4
+    assert 3 <= sum(each["new_lines"] for each in again["namespaces"]) <= 4
     assert told(url) == told(lived)
 
 

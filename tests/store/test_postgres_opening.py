@@ -89,7 +89,7 @@ def test_what_is_printed_makes_the_same_tables(database: str, postgres_server: P
 def test_several_who_migrate_at_once_make_one_store(database: str) -> None:
     def make(_: int) -> str:
         try:
-            return f"made {migrate.migrate(address_of(database)).after}"
+            return f"made {migrate.migrate(address_of(database)).schema}"
         except StoreBusy:
             return "busy"
 

@@ -34,10 +34,10 @@ def main(target: Target, *, source: str, goal: str, only: tuple[str, ...], dry_r
             err(dim(f"{safe(name)}: {lines:,} lines and {vectors:,} vectors"))
 
     copied = copy_stores(source, goal, only or None, told, dry_run=dry_run)
-    lines = sum(each.lines for each in copied)
+    lines = sum(each.new_lines for each in copied)
     what = "Would copy" if dry_run else "Copied and checked"
     return View(
         json={"copied": not dry_run, "namespaces": copied},
         lines=[f"{what} {len(copied):,} namespaces: {lines:,} lines of their logs."],
-        rows=[(each.name, each.lines, each.vectors) for each in copied],
+        rows=[(each.name, each.new_lines, each.new_vectors) for each in copied],
     )

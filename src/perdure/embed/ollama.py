@@ -10,6 +10,7 @@ from perdure.embed.server import Limits, ServerEmbedder, Task, WireFormat
 from perdure.model import Json
 from perdure.providers.ollama import ollama_url
 from perdure.providers.options import Options
+from perdure.remedies import Remedy, Run
 
 _DIMENSIONS: Final = {"nomic-embed-text": 768, "mxbai-embed-large": 1024, "all-minilm": 384, "bge-m3": 1024}
 # Nomic's models were trained with these words before each text, and are worse without them.
@@ -30,7 +31,7 @@ def open_embedder(model: str, options: Options) -> Embedder:
         body=body,
         vectors=lambda answer: answer["embeddings"],
         tokens=lambda answer: answer["prompt_eval_count"],
-        no_model=f"Run `ollama pull {model}`, then `perdure work`.",
+        no_model=Remedy(f"Run `ollama pull {model}`, then ", Run("work"), "."),
     )
     client = options.client("ollama", model, url=ollama_url())
     return ServerEmbedder(client, options, wire, _LIMITS, dimensions=_DIMENSIONS.get(model, 0))

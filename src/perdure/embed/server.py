@@ -17,6 +17,7 @@ from perdure.model import Json
 if TYPE_CHECKING:
     from perdure.providers.client import ProviderClient
     from perdure.providers.options import Options
+    from perdure.remedies import Remedy
 
 # English has four bytes for a token; program text and other scripts have fewer.
 _BYTES_PER_TOKEN: Final = 3
@@ -46,7 +47,7 @@ class WireFormat:
     body: Callable[[Sequence[str], Task], Mapping[str, Json]]
     vectors: Callable[[Any], Sequence[Json]]
     tokens: Callable[[Any], int] | None = None
-    no_model: str | None = None
+    no_model: Remedy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,7 @@ class ServerEmbedder:
         return _beginning(self._client.sendable(text), self._limits.window * _BYTES_PER_TOKEN)
 
 
-def as_embedder_error(error: ProviderUnavailable, remedy: str | None = None) -> EmbedderUnavailable:
+def as_embedder_error(error: ProviderUnavailable, remedy: Remedy | None = None) -> EmbedderUnavailable:
     unavailable = EmbedderUnavailable(error.sentence, remedy=remedy or error.advice)
     unavailable.retry_after, unavailable.status = error.retry_after, error.status
     return unavailable

@@ -8,6 +8,7 @@ from perdure.llm.port import LanguageModel, Question
 from perdure.llm.server import SEED, Body, ChatFormat, ServerModel
 from perdure.providers.ollama import ollama_url
 from perdure.providers.options import Options
+from perdure.remedies import Remedy, Run
 
 
 def open_model(model: str, options: Options) -> LanguageModel:
@@ -32,7 +33,7 @@ def open_model(model: str, options: Options) -> LanguageModel:
         answer=text_of,
         usage=lambda said: (said["prompt_eval_count"], said["eval_count"]),
         optional={"think": "think"},
-        no_model=f"Run `ollama pull {model}`, then `perdure work`.",
+        no_model=Remedy(f"Run `ollama pull {model}`, then ", Run("work"), "."),
     )
     return ServerModel(client, format)
 

@@ -16,6 +16,7 @@ from perdure.model import Json
 
 if TYPE_CHECKING:
     from perdure.providers.client import ProviderClient
+    from perdure.remedies import Remedy
 
 # Any number will do, as long as it is always the same.
 SEED: Final = 42
@@ -43,7 +44,7 @@ class ChatFormat:
     answer: Callable[[Any], str]
     usage: Callable[[Any], tuple[int, int]]
     optional: Mapping[str, str] = field(default_factory=dict[str, str])
-    no_model: str | None = None
+    no_model: Remedy | None = None
 
     def body_without(self, names: frozenset[str], question: Question) -> Body:
         """The body without these fields, be they at the top or one level below."""

@@ -117,8 +117,8 @@ class CopiedNamespace:
     """How many lines and vectors were new there."""
 
     name: str
-    lines: int
-    vectors: int
+    new_lines: int
+    new_vectors: int
 
 
 Told = Callable[[CopiedNamespace], None]

@@ -14,7 +14,6 @@ from perdure.store.rows import encode_json, has_dimensions, is_sound_vector, ran
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.checkpoints import EVERYTHING
 from perdure.store.sqlite.erasure import UNVERSIONED, dropped_until
-from perdure.store.sqlite.models import park, parked
 from perdure.store.sqlite.reader import generation_id
 from perdure.store.sqlite.sql import SQL
 from perdure.store.transfer import LoggedLine, NamespaceExtras, VectorRow, logged_line
@@ -33,6 +32,9 @@ def logged_lines(connection: Database, namespace: int, after: int, limit: int) -
 
 
 def extras(connection: Database, namespace: int, name: str, checkpoints: list[Checkpoint]) -> NamespaceExtras:
+    # What calls providers is loaded where it is needed, and not whenever a store is opened.
+    from perdure.store.sqlite.models import parked
+
     places = range_of(namespace)
 
     def rows(statement: str) -> list[tuple[object, ...]]:
@@ -67,6 +69,8 @@ def vector_rows(
 
 
 def put_extras(connection: Database, namespace: int, taken: NamespaceExtras, *, is_new: bool) -> None:
+    from perdure.store.sqlite.models import park
+
     execute = connection.execute
     if is_new:
         execute(SQL["change_meta"], (f"secret:{namespace}", taken.secret))
