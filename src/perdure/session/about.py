@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.clock import local_day
-from perdure.episodes.messages import ROLE
 from perdure.ids import BY_HAND, CAPTURED, MESSAGE
-from perdure.model import Record
+from perdure.model import ROLE, Record
 from perdure.project import project_label
 from perdure.recall.envelope import doubt_about, enclose, unused_mark
 from perdure.session.block import harmless
@@ -89,10 +88,10 @@ def about(
     """Guidelines, preferences and identity; the newest decisions and notes of this project; its last session. `told`
     are the ids of memories that the session is told elsewhere, or was told before.
     """
-    told = set(told)
+    told, project = set(told), place.told_in
     chosen: list[tuple[str, Record]] = []
     for kind, record in (*facts_of_people(memory, place), *notes_of_project(memory, place)):
-        if record.id not in told and is_told_in(record, place.told_in):
+        if record.id not in told and is_told_in(record, project):
             told.add(record.id)
             chosen.append((kind, record))
     last = list(last_session(memory, place, session)) if with_last_session else []
