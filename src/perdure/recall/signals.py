@@ -169,7 +169,7 @@ def explain(columns: Mapping[str, SignalColumn], row: int = 0) -> dict[str, Sign
     """The signals of one candidate. Those without a weight here are left out."""
     signals: dict[str, Signal] = {}
     for name, column in columns.items():
-        raw, share, weight = [values if isinstance(values, _NUMBERS) else values[row].item() for values in column[:3]]
+        raw, share, weight = (values if isinstance(values, _NUMBERS) else values[row].item() for values in column[:3])
         if weight and (share or not column.optional):
             rank = column.rank(row) if callable(column.rank) else column.rank
             # Adding zero makes a negative zero positive.
