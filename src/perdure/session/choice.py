@@ -63,6 +63,7 @@ def choose_learnings(
         names = [name[1:] for name in project if name.startswith("/")]
         every = {hit.record.id: hit for hit in (recall if query is None else ask(None).recall)}
         if len(every) >= _MOST_COMPARED:
+            # There are more: those of the project may stand behind.
             every = {hit.record.id: hit for name in names for hit in ask(None, project=name).recall} | every
         # Those of no project are told as well, and those that the files of this one say, too.
         own = [hit for hit in untold(every.values()) if is_own(hit.record)]
