@@ -659,7 +659,7 @@ class Memory(OpenMemory):
         heuristics. Without a query they are ordered by prominence alone. It counts as no use until `injected` says so.
         `asked` keeps the vectors of queries, so that one that was asked before needs no model. `told_in` are the names
         of the project that asks: what was imported from another that nobody trusts is left out. With `min_relevance`,
-        from 0 to 1, what fits less is left out, and with `project` what was learned in another one.
+        from 0 to 1, what fits less by its meaning is left out, and with `project` what was learned in another one.
         """
         from perdure.recall.learnings import find_learnings
 

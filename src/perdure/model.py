@@ -144,9 +144,10 @@ class Identity(NamedTuple):
 
 
 SCOPE_FIELDS: Final = Identity._fields[2:]
-# Where a memory comes from, which never changes; and the entry of its metadata that says who said it.
+# Where a memory comes from, which never changes; and the entries of its metadata that say who said it.
 ORIGIN_FIELDS: Final = (*SCOPE_FIELDS, "source", "source_project", "session_id", "channel")
 SPEAKER: Final = "speaker"
+ROLE: Final = "role"
 _identity = attrgetter(*Identity._fields)
 
 

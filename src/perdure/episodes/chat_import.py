@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
 
 from perdure.clock import parse_time
 from perdure.episodes.keys import conversation_name, key_of, last_position, numbers_by_position
-from perdure.episodes.messages import ROLE, NewMessage, append, check_conversation, check_message, plan_message
+from perdure.episodes.messages import NewMessage, append, check_conversation, check_message, plan_message
 from perdure.errors import ImportFailed, InvalidInput, PerdureError, shown
 from perdure.ids import MESSAGE
 from perdure.lifecycle.import_export import is_blocked, placed_objects
 from perdure.lifecycle.write import identity_of_fields
-from perdure.model import Imported, Record
+from perdure.model import ROLE, Imported, Record
 from perdure.store.port import LogFilter, Progress, Reader
 from perdure.text_files import rereadable
 from perdure.validation import check_int, check_single_line, check_text, number_in

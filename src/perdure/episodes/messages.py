@@ -29,7 +29,7 @@ from perdure.lifecycle.write import (
     prepare,
     require_no_secret,
 )
-from perdure.model import SPEAKER, Filter, Imported, Record, Remembered, replace_record
+from perdure.model import ROLE, SPEAKER, Filter, Imported, Record, Remembered, replace_record
 from perdure.store.port import About, LogFilter, Reader, Writer
 from perdure.text.entry import entry_of
 from perdure.validation import check_single_line
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from perdure.lifecycle.write_context import WriteBatch
     from perdure.services import Services
 
-ROLE: Final = "role"
 SOURCE: Final = "conversation"
 _ALL: Final = 1 << 40
 _MOMENT: Final = timedelta(microseconds=1)

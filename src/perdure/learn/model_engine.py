@@ -10,12 +10,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.clock import format_time
-from perdure.episodes.messages import ROLE
 from perdure.errors import StoreReadOnly
 from perdure.learn.actions import SCHEMA, FactAction, parse_actions
 from perdure.llm.port import Question
 from perdure.llm.structured import ask, read_answer
-from perdure.model import SPEAKER, Json, Record
+from perdure.model import ROLE, SPEAKER, Json, Record
 
 if TYPE_CHECKING:
     from perdure.learn.task import ConsolidationTask, TaskEpisode

@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from perdure.episodes.messages import ROLE
-from perdure.model import Record
+from perdure.model import ROLE, Record
 from perdure.text.persons import is_assistant_role, is_no_person, is_user_role
 
 USER: Final = "user"

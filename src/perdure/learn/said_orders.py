@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from perdure.episodes.episode import said_at
-from perdure.episodes.messages import ROLE
 from perdure.errors import PerdureError
 from perdure.ids import KINDS, LEARNED
 from perdure.lifecycle.correction import candidates
@@ -23,7 +22,7 @@ from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.update import update
 from perdure.lifecycle.write import check_write
 from perdure.lifecycle.write_context import is_by_person
-from perdure.model import SPEAKER, Record
+from perdure.model import ROLE, SPEAKER, Record
 from perdure.store.port import Reader
 from perdure.text.chat_orders import correction_said, order_said
 from perdure.text.corrections import StatedCorrection, corrected

@@ -81,7 +81,8 @@ def best_of(hits: Sequence[Hit], limit: int) -> list[Hit]:
     """
     if len(hits) <= limit:
         return list(hits)
-    recalls = {hit.record.id: hit.explain["recalls"].contribution for hit in hits if "recalls" in hit.explain}
+    recalled = [hit for hit in hits if hit.record.recall_count and "recalls" in hit.explain]
+    recalls = {hit.record.id: hit.explain["recalls"].contribution for hit in recalled}
     by_merit = sorted(hits, key=lambda hit: hit.score - recalls.get(hit.record.id, 0.0), reverse=True)
     chosen = {hit.record.id for hit in select(LEARNINGS, by_merit, limit, attrgetter("record.category"))}
     return [hit for hit in hits if hit.record.id in chosen]

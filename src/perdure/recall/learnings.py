@@ -54,8 +54,11 @@ def find_learnings(  # noqa: PLR0913 - one for each thing a caller may decide
         min_relevance=min_relevance,
     )  # fmt: skip
     every = replace(request.filter, told_in=told_in)
-    request = replace(request, filter=replace(every, source_project=project), is_question=False)
     generation = services.embedders.current().generation if query else None
+    # Words alone say too little of how well a learning fits.
+    least = 0.0 if generation is None else min_relevance
+    own = replace(every, source_project=project)
+    request = replace(request, filter=own, is_question=False, min_relevance=least)
     if asked is not None and generation is not None:
         recall = _ask_again(services, request, generation, asked)
     else:

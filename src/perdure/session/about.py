@@ -6,20 +6,15 @@ what is stored, and take no model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.clock import local_day
-from perdure.episodes.messages import ROLE
 from perdure.ids import BY_HAND, CAPTURED, MESSAGE
-from perdure.model import Record
-from perdure.project import project_label
+from perdure.model import ROLE, Record
 from perdure.recall.envelope import doubt_about, enclose, unused_mark
-from perdure.session.block import harmless
-from perdure.text.pasted import without_pasted
 from perdure.text.patterns import pattern
 from perdure.text.preview import clip, one_line, when
-from perdure.text.sentences import sentences
 from perdure.visibility import is_told_in
 
 if TYPE_CHECKING:
@@ -75,6 +70,8 @@ class AboutBlock(NamedTuple):
 
 def asks_to_resume(prompt: str) -> bool:
     """Whether a prompt asks for the last session: `where were we?`, `go on with yesterday's work`."""
+    from perdure.text.pasted import without_pasted
+
     return _ASKS.search(without_pasted(prompt)[: _REQUEST * 4]) is not None
 
 
@@ -90,8 +87,9 @@ def about(
     are the ids of memories that the session is told elsewhere, or was told before.
     """
     told = set(told)
+    remembered = {name: remembered_in(memory, name) for name in place.read_namespaces}
     chosen: list[tuple[str, Record]] = []
-    for kind, record in (*facts_of_people(memory, place), *notes_of_project(memory, place)):
+    for kind, record in (*facts_of_people(memory, remembered), *notes_of_project(memory, place, remembered)):
         if record.id not in told and is_told_in(record, place.told_in):
             told.add(record.id)
             chosen.append((kind, record))
@@ -121,6 +119,9 @@ def last_session(memory: Memory, place: Place, session: str | None) -> Iterator[
     messages = last_messages(memory, place, session)
     if not messages:
         return
+    from perdure.session.block import harmless
+    from perdure.text.sentences import sentences
+
     last = messages[-1]
     asked = [_prompt(one) for one in messages if _is_by_user(one)]
     asked = [one for one in asked if one and not asks_to_resume(one)]
@@ -137,6 +138,9 @@ def last_session(memory: Memory, place: Place, session: str | None) -> Iterator[
 
 def left_open(messages: Sequence[Record]) -> str:
     """A prompt that nobody answered; else what was called open near the end."""
+    from perdure.text.pasted import without_pasted
+    from perdure.text.sentences import sentences
+
     if _is_by_user(messages[-1]) and (prompt := _prompt(messages[-1])):
         return f"the last request was not answered: “{clip(prompt, _PART)}”"
     said = (text for one in messages[-_NEAR_THE_END:] for text in sentences(without_pasted(one.text)))
@@ -146,36 +150,44 @@ def left_open(messages: Sequence[Record]) -> str:
 
 def last_messages(memory: Memory, place: Place, session: str | None) -> list[Record]:
     """The last messages of the newest session of this project that is not this one."""
-    own, name = memory.namespace(place.namespace), name_of_project(place)
-    if name is None:
+    if place.label is None:
         return []
-    newest = own.list(key_type=MESSAGE, source_project=name, limit=_READ).records
+    own = memory.namespace(place.namespace)
+    newest = own.list(key_type=MESSAGE, source_project=place.label, limit=_READ).records
     others = (record.conversation_id for record in newest if record.conversation_id != session)
     found = next(filter(None, others), None)
     return [] if found is None else own.conversation(found).messages(limit=_MOST_MESSAGES)
 
 
-def name_of_project(place: Place) -> str | None:
-    """As memories of the project name it."""
-    return None if place.project is None else project_label(place.project) or None
+def remembered_in(memory: Memory, namespace: str, project: str | None = None) -> Sequence[Record]:
+    """The newest memories of a namespace, or of a project in it, that somebody told or that a session left."""
+    return memory.namespace(namespace).list(source=_REMEMBERED, source_project=project, limit=_READ).records
 
 
-def facts_of_people(memory: Memory, place: Place) -> Iterator[tuple[str, Record]]:
-    """What holds for the person in all their projects, or in this one: as they are, and how they want things done."""
+def facts_of_people(memory: Memory, remembered: Mapping[str, Sequence[Record]]) -> Iterator[tuple[str, Record]]:
+    """What holds for the person in all their projects, or in this one: as they are, and how they want things done.
+    `remembered` is what `remembered_in` tells of each namespace.
+    """
     found: list[tuple[str, Record]] = []
-    for namespace in place.read_namespaces:
-        own = memory.namespace(namespace)
-        found += ((record.category or "", record) for record in own.list(category=_OF_PEOPLE, limit=_READ).records)
-        remembered = own.list(source=_REMEMBERED, limit=_READ).records
-        found += ((_PREFERENCE, record) for record in remembered if not record.category and _is_of_user(record))
+    for namespace, newest in remembered.items():
+        of_people = memory.namespace(namespace).list(category=_OF_PEOPLE, limit=_READ).records
+        found += [(record.category or "", record) for record in of_people]
+        found += [(_PREFERENCE, record) for record in newest if not record.category and _is_of_user(record)]
     yield from sorted(found, key=lambda pair: _OF_PEOPLE.index(pair[0]))[:_MOST_OF_PEOPLE]
 
 
-def notes_of_project(memory: Memory, place: Place) -> Iterator[tuple[str, Record]]:
+def notes_of_project(
+    memory: Memory, place: Place, remembered: Mapping[str, Sequence[Record]]
+) -> Iterator[tuple[str, Record]]:
     """Decisions of the project, and what was remembered in it without a category; the newest first."""
-    name = name_of_project(place)
-    own = memory.namespace(place.namespace)
-    found = () if name is None else own.list(source=_REMEMBERED, source_project=name, limit=_READ).records
+    if place.label is None:
+        return
+    newest = remembered[place.namespace]
+    if len(newest) < _READ:
+        # These are all that there are.
+        found = [record for record in newest if record.source_project == place.label]
+    else:
+        found = remembered_in(memory, place.namespace, place.label)
     decisions = [("decision", record) for record in found if _DECISION.match(record.text)]
     notes = [("note", record) for record in found if not record.category and not _is_of_user(record)]
     yield from sorted((*decisions, *notes), key=lambda pair: when(pair[1]), reverse=True)[:_MOST_DECISIONS]
@@ -186,6 +198,8 @@ def _is_of_user(record: Record) -> bool:
 
 
 def line_of(kind: str, record: Record) -> str:
+    from perdure.session.block import harmless
+
     doubt = doubt_about(record)
     return (
         f"- [{kind}] {harmless(clip(one_line(record.text), _LINE))} (#{record.number}{f', {doubt}' if doubt else ''})"
@@ -197,4 +211,6 @@ def _is_by_user(message: Record) -> bool:
 
 
 def _prompt(message: Record) -> str:
+    from perdure.text.pasted import without_pasted
+
     return one_line(without_pasted(message.text))

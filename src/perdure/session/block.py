@@ -109,7 +109,8 @@ def _fill(
     """The text below `top`, and the items in it, each below the heading of its category. `order` has the strongest
     first.
     """
-    headings = [heading for name, heading in HEADINGS.items() if name in set(map(category, items))]
+    categories = set(map(category, items))
+    headings = [heading for name, heading in HEADINGS.items() if name in categories]
     lines = within_room(order, shown, room - _size([*top, *headings, _END]) + 1)
     inside = {id(item): lines[place] for place, item in enumerate(order) if place in lines}
     kept = [item for item in items if id(item) in inside]
@@ -142,7 +143,7 @@ def within_room(order: Sequence[Item], shown: Callable[[Item, int], list[str]], 
 
 
 def _size(lines: Sequence[str]) -> int:
-    return sum(units(line) + 1 for line in lines)
+    return len(lines) + sum(map(units, lines))
 
 
 def balanced_order(hits: Sequence[Item], category: Callable[[Item], str | None]) -> list[Item]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -52,21 +53,30 @@ def choose_learnings(
     def is_own(record: Record) -> bool:
         return is_of(record, project) or (place.private and record.namespace == place.namespace)
 
-    def prominent() -> list[Hit]:
-        names = [name[1:] for name in project if name.startswith("/")]
-        of_project = [hit for name in names for hit in ask(None, project=name).recall]
-        # Those of no project are told as well, and those that the files of this one say, too.
-        every = {hit.record.id: hit for hit in (*of_project, *ask(None).recall)}
-        own = [hit for hit in every.values() if is_own(hit.record) and hit.record.id not in told_always]
-        return sorted(own, key=lambda hit: -hit.score)
+    def untold(hits: Iterable[Hit]) -> list[Hit]:
+        return [hit for hit in hits if hit.record.id not in told_always]
 
     found = ask(query, asked=asked, min_relevance=0.0 if query is None else MIN_RELEVANCE)
     recall = found.recall
-    fits = [hit for hit in recall if hit.record.id not in told_always]
-    hits = [] if query is None else fitting_learnings(fits, is_own, limit)
-    if query is not None and not recall.compared.by_meaning:
-        by_words = [hit for hit in ask(query, asked=asked).recall if hit.record.id not in told_always]
-        hits = learnings_by_words(by_words, is_own, limit)
+
+    def prominent() -> list[Hit]:
+        names = [name[1:] for name in project if name.startswith("/")]
+        every = {hit.record.id: hit for hit in (recall if query is None else ask(None).recall)}
+        if len(every) >= _MOST_COMPARED:
+            # There are more: those of the project may stand behind.
+            every = {hit.record.id: hit for name in names for hit in ask(None, project=name).recall} | every
+        # Those of no project are told as well, and those that the files of this one say, too.
+        own = [hit for hit in untold(every.values()) if is_own(hit.record)]
+        return sorted(own, key=lambda hit: (-hit.score, hit.record.source_project not in names))
+
+    if query is None:
+        hits: list[Hit] = []
+    elif recall.compared.by_meaning:
+        hits = fitting_learnings(untold(recall), is_own, limit)
+    else:
+        # Where meanings were to be compared and could not be, what has few words in common was left out.
+        by_words = ask(query, asked=asked).recall if recall.min_relevance else recall
+        hits = learnings_by_words(untold(by_words), is_own, limit)
     if found.waiting or query is None or not (hits or recall.compared.by_meaning):
         known = {hit.record.id for hit in hits}
         free = limit - len(hits) if found.waiting else min(limit, MOST_UNASKED)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from perdure.bank.front_matter import split_front_matter
 from perdure.files import read_regular
 from perdure.git import is_tracked
 from perdure.project import project_root
@@ -143,6 +142,8 @@ def _read(path: Path) -> SessionConfiguration:
         text = read_regular(path, _MOST_BYTES)[:_MOST_BYTES].decode("utf-8", "replace")
     except OSError as error:
         return SessionConfiguration(file=path, problems=(f"It cannot be read: {error.strerror}.",))
+    from perdure.bank.front_matter import split_front_matter
+
     given, _ = split_front_matter(text)
     values = _Values({name: value if isinstance(value, str) else ", ".join(value) for name, value in given.items()})
     read = SessionConfiguration(

@@ -9,11 +9,12 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from perdure.marks import has_marks, is_marked, mark_name, marked, noted, put_note, remove_mark, set_mark
-from perdure.project import project_root, unconfirmed_root
+from perdure.project import project_label, project_root, unconfirmed_root
 from perdure.remedies import Remedy, Run
 from perdure.session.places import CONTINUED, session_folder
 from perdure.trusted_projects import names_of
@@ -25,7 +26,7 @@ _LONGEST_NAME: Final = 80
 _CLEARED_SECONDS: Final = 60
 
 
-@value_class
+@value_class(slots=False)
 class Place:
     """Where memories of a project are written, and where they are looked for: its own first, then the common ones.
     Unless `recording`, nothing may be written; `reason` says why. `project` is a folder of it, if there is one.
@@ -38,7 +39,12 @@ class Place:
     reason: str = ""
     project: Path | None = None
 
-    @property
+    @cached_property
+    def label(self) -> str | None:
+        """As memories of the project name it."""
+        return None if self.project is None else project_label(self.project) or None
+
+    @cached_property
     def told_in(self) -> tuple[str, ...]:
         """The names of the project: what was imported from another one that nobody trusts is not told in it."""
         return () if self.project is None else names_of(self.project)
