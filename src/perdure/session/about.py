@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from perdure.clock import local_day
 from perdure.episodes.messages import ROLE
 from perdure.ids import BY_HAND, CAPTURED, MESSAGE
+from perdure.learn.tool_fixes import TOOL_ROLE
 from perdure.model import Record
 from perdure.project import project_label
 from perdure.recall.envelope import doubt_about, enclose, unused_mark
@@ -152,7 +153,8 @@ def last_messages(memory: Memory, place: Place, session: str | None) -> list[Rec
     newest = own.list(key_type=MESSAGE, source_project=name, limit=_READ).records
     others = (record.conversation_id for record in newest if record.conversation_id != session)
     found = next(filter(None, others), None)
-    return [] if found is None else own.conversation(found).messages(limit=_MOST_MESSAGES)
+    messages = [] if found is None else own.conversation(found).messages(limit=_MOST_MESSAGES)
+    return [message for message in messages if message.metadata.get(ROLE) != TOOL_ROLE]
 
 
 def name_of_project(place: Place) -> str | None:
