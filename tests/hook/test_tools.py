@@ -113,11 +113,14 @@ def test_what_was_not_mended_or_mended_by_a_change_teaches_nothing(session: Sess
     session.fails("deploy", "app.py has a mistake")
     session.edits("app.py")
     session.works("deploy --wait")
+    session.fails("release")
+    session.use("Write", tool_input={"file_path": "/etc/hosts"}, tool_response={})
+    session.works("release --wait")
     session.fails("git fetch")
     session.works("git fetch")
     session.end()
     assert learned() == ()
-    assert [one["command"] for one in session.kept.failed] == ["npm test", "deploy", "git fetch"]
+    assert [one["command"] for one in session.kept.failed] == ["npm test", "deploy", "release", "git fetch"]
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ class Handler:
             return
         from perdure.session.tool_use import note_tool
 
-        note_tool(self.session, self.event.fields, self.folder, self.settings)
+        note_tool(self.session, self.event.name, self.event.fields, self.folder, self.settings)
 
     def drain(self, spool: Spool, *, is_end: bool = False) -> None:
         """Store what waits; at the end of a session also that it has ended, so that it is learned from soon."""

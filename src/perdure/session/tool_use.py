@@ -32,6 +32,7 @@ MAX_COMMAND: Final = 200
 MAX_ERROR: Final = 160
 _MAX_COMMAND_READ: Final = 2_000
 _MAX_ERROR_READ: Final = 4_000
+_EDITS: Final = frozenset(("Edit", "MultiEdit", "NotebookEdit", "Write"))
 _REDACTED: Final = "[REDACTED"
 # Before the command itself: where it is run, and variables that are set for it.
 _IN_FOLDER: Final = re.compile(r"^cd [^;&|]+ && ")
@@ -75,9 +76,12 @@ class ToolUse:
     fixes: list[list[str]] = field(default_factory=list[list[str]])
     told: int = 0
 
-    def touch(self, file: str) -> None:
-        self.files = [*(one for one in self.files if one != file), file][-MAX_FILES:]
-        self._close()
+    def touch(self, file: str | None) -> None:
+        """None is a file of which nothing is kept. What works from now on may work because of the change."""
+        if file is not None:
+            self.files = [*(one for one in self.files if one != file), file][-MAX_FILES:]
+        for one in self.failed:
+            one["open"] = False
 
     def fail(self, command: str, error: str) -> None:
         others = [one for one in self.failed if one["command"] != command]
@@ -98,32 +102,27 @@ class ToolUse:
                 one["open"] = False
                 return
 
-    def _close(self) -> None:
-        for one in self.failed:
-            one["open"] = False
 
-
-def note_tool(session: str, fields: Mapping[str, Any], project: Path, settings: Settings) -> None:
-    """What a host tells after a tool was used. Tools that neither run a command nor change a file are left alone."""
+def note_tool(session: str, event: str, fields: Mapping[str, Any], project: Path, settings: Settings) -> None:
+    """What a host tells after a tool was used, by the event of this name. Tools that neither run a command nor
+    change a file are left alone.
+    """
     given: Any = fields.get("tool_input")
-    outcome = outcome_of(fields)
+    outcome = outcome_of(event, fields)
     if not isinstance(given, Mapping) or outcome is None:
         return
     asked = cast("Mapping[str, object]", given)
     name, use = fields.get("tool_name"), fields.get("tool_use_id")
-    command = file = None
-    if name == "Bash":
-        command = known_command(asked.get("command"), project, settings)
-    elif name in {"Edit", "MultiEdit", "NotebookEdit", "Write"} and not outcome.failed:
-        file = known_file(asked.get("file_path") or asked.get("notebook_path"), project, settings)
-    if command is None and file is None:
+    command = known_command(asked.get("command"), project, settings) if name == "Bash" else None
+    is_edit = name in _EDITS and not outcome.failed
+    if command is None and not is_edit:
         return
     with session_state(session) as state:
         if isinstance(use, str) and use and not state.is_first(f"tool {use[:100]}", unique=True):
             return
         tools = read_tools(state.tools)
-        if file is not None:
-            tools.touch(file)
+        if is_edit:
+            tools.touch(known_file(asked.get("file_path") or asked.get("notebook_path"), project, settings))
         elif command is not None and outcome.failed:
             tools.fail(command, last_line(outcome.output, settings))
         elif command is not None:
@@ -131,11 +130,10 @@ def note_tool(session: str, fields: Mapping[str, Any], project: Path, settings: 
         state.tools = field_values(tools)
 
 
-def outcome_of(fields: Mapping[str, Any]) -> ToolOutcome | None:
+def outcome_of(event: str, fields: Mapping[str, Any]) -> ToolOutcome | None:
     """Whether a tool failed, and what it wrote. None of one that was stopped, or goes on in the background."""
-    event = str(fields.get("hook_event_name", "")).lower()
     response = fields.get("tool_response", "")
-    if event.endswith("failure"):
+    if event.lower().endswith("failure"):
         return None if fields.get("is_interrupt") else ToolOutcome(failed=True, output=str(fields.get("error") or ""))
     if isinstance(response, str):
         try:
