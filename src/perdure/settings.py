@@ -156,6 +156,13 @@ SETTINGS: Final = (
         "`conversation`, those of its own conversation alone. With `conversation`, episodes wait in each conversation "
         "by itself, and what is shorter than an episode stays open.",
     ),
+    Setting(
+        "learn_from_tools",
+        "switch",
+        "false",
+        "Whether the sessions of a coding agent also teach by their tools: which command failed, and which one worked "
+        "instead. docs/hooks.md says what is kept for that.",
+    ),
     Setting("consolidation_episodes", "count", "3", "So many episodes that wait are consolidated."),
     Setting("flashbulb_surprise", "share", "0.85", "An episode of this surprise or more is consolidated at once."),
     Setting("consolidation_seconds", "number", "120", "How long a language model may take for one consolidation."),
@@ -282,6 +289,7 @@ class Settings:
     episode_short_message: int = 5
     learn: str = "auto"
     learn_scope: str = "subject"
+    learn_from_tools: bool = False
     consolidation_episodes: int = 3
     flashbulb_surprise: float = 0.85
     consolidation_seconds: float = 120.0

@@ -449,3 +449,18 @@ def test_an_odd_entry_of_our_name_is_left_alone(newcomer: User, home: Path, odd:
     assert "not ours" in newcomer.fails(4, "install", "claude-code").err
     newcomer.done("uninstall", "claude-code")
     assert files(home) == before
+
+
+def test_claude_code_tells_of_tools_only_while_the_setting_asks_for_it(newcomer: User, home: Path):
+    path = home / ".claude" / "settings.json"
+    newcomer.done("install", "claude-code")
+    without = path.read_text(encoding="utf-8")
+    newcomer.done("install", "claude-code", PERDURE_LEARN_FROM_TOOLS="true")
+    hooks = json.loads(path.read_text(encoding="utf-8"))["hooks"]
+    for event in ("PostToolUse", "PostToolUseFailure"):
+        [group] = hooks[event]
+        assert group["matcher"] == "Bash|Edit|MultiEdit|NotebookEdit|Write"
+        assert group["hooks"][0]["command"] == "perdure hook"
+    newcomer.done("install", "claude-code")
+    assert json.loads(path.read_text(encoding="utf-8")) == json.loads(without)
+    assert "PostToolUse" not in without

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hosts.running import write_text
+from hosts.scripted_model import Call
 from store.behind import behind
 
 if TYPE_CHECKING:
@@ -111,3 +112,24 @@ def test_claude_code_calls_the_hook_of_the_server_that_it_does_not_show_to_its_m
 
 def served(fields: Mapping[str, str]) -> dict[str, Any]:
     return {"type": "mcp_tool", "server": "perdure", "tool": "hook", "input": fields, "timeout": 5}
+
+
+def test_claude_code_tells_which_command_failed_and_which_one_worked_if_the_setting_asks_for_it(claude: Claude):
+    write_text(claude.home / ".config/perdure/perdure.toml", 'embedder = "none"\nlearn_from_tools = true\n')
+    claude.perdure("install", "claude-code")
+    script = '#!/bin/sh\n[ "$1" = --wait ] || { echo "deploy: --wait is missing" >&2; exit 3; }\n'
+    write_text(claude.project / "deploy", script)
+    (claude.project / "deploy").chmod(0o755)
+    fails, works = (
+        Call("Bash", {"command": f"./deploy{option}", "description": "Deploy"}, server="") for option in ("", " --wait")
+    )
+    notes = {"file_path": str(claude.project / "notes.md"), "content": "Deployed.\n"}
+    steps = [fails, works, Call("Write", notes, server=""), "Deployed."]
+    session = done(claude("Please deploy", steps=steps, options=["--allowedTools", "Bash,Write"])).session
+    kept = claude.perdure("session", "tools", session)
+    assert kept["files"] == ["notes.md"]
+    assert kept["failed"] == [{"command": "./deploy", "error": "deploy: --wait is missing"}]
+    assert [(one["instead_of"], one["command"]) for one in kept["fixes"]] == [("./deploy", "./deploy --wait")]
+    claude.perdure("work")
+    [learning] = claude.perdure("list", "--category", "heuristics")["records"]
+    assert learning["text"] == "In garden the command `./deploy` fails; `./deploy --wait` works."

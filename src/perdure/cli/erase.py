@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -64,7 +65,20 @@ def main(
     with target.memory() as memory:
         store_waiting(target, memory)
         call = partial(memory.erase, meant, related=related, keep=list(keep), **given_options(options))
-        return delete(target, call, again, yes=yes, token=token, dry_run=dry_run)
+        view = delete(target, call, again, yes=yes, token=token, dry_run=dry_run)
+    if not dry_run:
+        forget_tools(options)
+    return view
+
+
+def forget_tools(options: Mapping[str, Any]) -> None:
+    """Whoever erases the conversation of a session means also what a hook keeps of its tools, beside the store."""
+    from perdure.session.tool_use import discard_tool_use
+
+    for name in ("conversation_id", "session_id"):
+        given = options.get(name) or ()
+        for session in (given,) if isinstance(given, str) else given:
+            discard_tool_use(session)
 
 
 def store_waiting(target: Target, memory: Memory) -> None:

@@ -1,4 +1,4 @@
-"""`perdure session`: start, explain, list, forget, off, on, private, shared, trust, distrust."""
+"""`perdure session`: start, explain, list, tools, forget, off, on, private, shared, trust, distrust."""
 
 from __future__ import annotations
 
@@ -101,7 +101,8 @@ def explain(target: Target, *, session: str | None, last: bool, project: str) ->
         document = {
             "mode": kept.mode, "query": kept.query, "text": kept.text, "tokens": -(-len(kept.text) // 4),
             "characters": len(kept.text), "diagnostics": kept.diagnostics, "notes": kept.notes,
-            "constitutional": kept.constitutional, "entries": kept.entries, "no_room": kept.left_out,
+            "constitutional": kept.constitutional, "about": kept.about, "entries": kept.entries,
+            "no_room": kept.left_out,
         }  # fmt: skip
     return View(
         json=document,
@@ -143,6 +144,38 @@ def list_(target: Target, *, limit: int) -> View:
             for one in sessions
         ],
         after=() if sessions else empty_answer("No session is known here."),
+    )
+
+
+@main.part("tools", examples=("perdure session tools", "perdure session tools 5f0c9a4e --json"))
+@_ID
+def tools(target: Target, *, session: str | None) -> View:  # noqa: ARG001
+    """Show what is kept of the tools that a session used.
+
+    That is nothing, unless the setting `learn_from_tools` asks for it: then it is which files were changed, which
+    commands failed with the last line of their error, and which command worked instead. Without SESSION it is the one
+    that this command runs in, or else the latest one of this folder. In a pipe each is one line: file, failed or
+    worked, then the path or the command, then the error or the command that failed.
+    """
+    from perdure.session.tool_use import tool_use_of
+
+    chosen = _chosen_session(session)
+    used = tool_use_of(chosen)
+    failed = [{"command": one["command"], "error": one["error"]} for one in used.failed]
+    fixes = [{"command": worked, "instead_of": before, "error": error} for before, error, worked in used.fixes]
+    rows = [
+        *(("file", path, "") for path in used.files),
+        *(("failed", one["command"], one["error"]) for one in failed),
+        *(("worked", one["command"], one["instead_of"]) for one in fixes),
+    ]
+    shown = {"failed": "  {}", "worked": "  instead of {}"}
+    return View(
+        json={"session": chosen, "files": used.files, "failed": failed, "fixes": fixes},
+        lines=[
+            f"{kind:<6}  {safe(what)}{dim(shown[kind].format(safe(more))) if more else ''}" for kind, what, more in rows
+        ],
+        rows=rows,
+        after=() if rows else empty_answer(f"Nothing is kept of the tools of session {safe(chosen)}."),
     )
 
 
@@ -368,6 +401,7 @@ def _document(block: SessionBlock) -> dict[str, Any]:
         "mode": block.mode, "query": block.query, "text": block.text, "tokens": block.tokens,
         "characters": len(block.text), "diagnostics": block.diagnostics, "notes": list(block.notes),
         "constitutional": [memory_of(record) for record in block.constitutional],
+        "about": [memory_of(record) for record in block.about],
         "entries": [entry_of(hit) for hit in block.entries],
         "no_room": [entry_of(hit) for hit in block.left_out],
         "from_files": block.from_files,
@@ -382,6 +416,8 @@ def explanation_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"asked: {safe(asked)}" if asked else "asked nothing: ordered by prominence alone"
     for record in document["constitutional"]:
         yield f"always  #{record['number']}  {safe(record['title'] or record['text'])[:100]}"
+    for record in document["about"]:
+        yield f"about   #{record['number']}  {safe(record['title'] or record['text'])[:100]}"
     best = max((one["score"] for one in document["entries"]), default=1.0)
     for one in document["entries"]:
         yield ""
@@ -396,7 +432,7 @@ def explanation_lines(document: Mapping[str, Any]) -> Iterator[str]:
 def _cost(document: Mapping[str, Any]) -> str:
     from perdure.session.start import MOST_CHARACTERS
 
-    told = len(document["entries"]) + len(document["constitutional"]) + document.get("from_files", 0)
+    told = sum(len(document[part]) for part in ("constitutional", "about", "entries")) + document.get("from_files", 0)
     room = f"{document['characters']:,} of {MOST_CHARACTERS:,} characters"
     left_out = f", {len(document['no_room'])} found no room" if document["no_room"] else ""
     return dim(f"{count_memories(told)}, about {document['tokens']:,} tokens, {room}{left_out}")

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from perdure.vocabulary import HOOK_HOSTS, HookHost
 
-Kind: TypeAlias = Literal["start", "prompt", "stop", "subagent", "compacted", "end"]
+Kind: TypeAlias = Literal["start", "prompt", "stop", "subagent", "compacted", "tool", "end"]
 
 # What hooks that were installed before call a host that has another name now.
 _OLD_NAMES: Final = {"claude": "claude-code"}
@@ -30,6 +30,8 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "afteragent": "stop",
     "subagentstop": "subagent",
     "postcompact": "compacted",
+    "posttooluse": "tool",
+    "posttoolusefailure": "tool",
     "sessionend": "end",
 }
 _OF_GEMINI: Final = frozenset({"beforeagent", "afteragent"})

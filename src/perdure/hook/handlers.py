@@ -54,6 +54,9 @@ class Handler:
             return self._start()
         if kind == "prompt":
             return self._prompt()
+        if kind == "tool":
+            self._note_tool()
+            return ""
         if kind == "end" and self.event.text("reason") == "clear":
             from perdure.session.privacy import note_cleared
 
@@ -173,6 +176,20 @@ class Handler:
         if (spool.waiting() or is_end) and self._has_time(spare):
             self.drain(spool, is_end=is_end)
 
+    @property
+    def _learns_from_tools(self) -> bool:
+        """Nothing of a private project: a command may name what nobody else should see."""
+        is_chosen = self.settings.learn_from_tools and self.configuration.semantic
+        return is_chosen and self.place.recording and not self.place.private
+
+    def _note_tool(self) -> None:
+        """Note which file was changed, or how a command ended; nothing unless the setting says so."""
+        if not self._learns_from_tools:
+            return
+        from perdure.session.tool_use import note_tool
+
+        note_tool(self.session, self.event.name, self.event.fields, self.folder, self.settings)
+
     def drain(self, spool: Spool, *, is_end: bool = False) -> None:
         """Store what waits; at the end of a session also that it has ended, so that it is learned from soon."""
         with self.memory(self._without_model) as memory:
@@ -186,6 +203,11 @@ class Handler:
 
     def _turn_of_event(self) -> Turn | None:
         event = self.event
+        if event.kind == "end" and self._learns_from_tools:
+            from perdure.learn.tool_fixes import TOOL_ROLE, TOOL_SPEAKER
+            from perdure.session.tool_use import untold_fixes
+
+            return self._said(TOOL_ROLE, untold_fixes(self.session), speaker=TOOL_SPEAKER)
         if event.kind == "compacted":
             return self._said("system", event.text("compact_summary"), speaker="summary")
         if event.kind == "subagent":

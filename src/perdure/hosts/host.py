@@ -28,6 +28,8 @@ Edit: TypeAlias = Callable[[str | None, bool, FileBefore | None], str | None]
 SCOPES: Final = ("user", "project")
 # Seconds. The program itself ends after two; at the end of a session Claude Code would not wait for it unless told.
 _TIMEOUT: Final = 10
+# The tools of Claude Code that run commands and change files.
+_TOOLS: Final = "Bash|Edit|MultiEdit|NotebookEdit|Write"
 _FIELDS: Final = ("session_id", "prompt_id", "cwd")
 
 
@@ -54,18 +56,27 @@ class Host:
     entry: Callable[[str], dict[str, Any]] = lambda program: {"command": program, "args": ["mcp"]}
     hook_files: Mapping[Scope, str] = field(default_factory=dict[Scope, str])
     hooks: Callable[[str, Scope], Hooks] | None = None
+    # Hooks that are installed only if `learn_from_tools` is set.
+    tool_hooks: Callable[[str], Hooks] | None = None
     hook_head: Mapping[str, Any] = field(default_factory=dict[str, Any])
     program: str | None = None
     pending: Mapping[Scope, str] = field(default_factory=dict[Scope, str])
 
-    def places(self, scope: Scope, base: Callable[[str], Path], command: str) -> list[ConfigurationFile]:
-        """The files to change. `base` says where a file of the scope is, `command` is how the host calls Perdure."""
+    def places(
+        self, scope: Scope, base: Callable[[str], Path], command: str, *, tools: bool = False
+    ) -> list[ConfigurationFile]:
+        """The files to change. `base` says where a file of the scope is, `command` is how the host calls Perdure;
+        `tools` is whether hooks are told of tools as well.
+        """
         if scope not in self.servers:
             raise UnknownChoice(f"{self.title} has no file for a {scope}.", remedy="Install it for the user.")
         server = ConfigurationFile(base(self.servers[scope]), "server", self._server_edit(command))
         if self.hooks is None or scope not in self.hook_files:
             return [server]
-        hooks = ConfigurationFile(base(self.hook_files[scope]), "hooks", self._hook_edit(self.hooks(command, scope)))
+        wanted = self.hooks(command, scope)
+        if tools and self.tool_hooks is not None:
+            wanted = {**wanted, **self.tool_hooks(command)}
+        hooks = ConfigurationFile(base(self.hook_files[scope]), "hooks", self._hook_edit(wanted))
         if hooks.path != server.path:
             return [server, hooks]
         return [
@@ -139,6 +150,12 @@ def claude_hooks(command: str, scope: Scope) -> Hooks:
     return {**hooks, "SubagentStop": _command_hook(command), "SessionEnd": _command_hook(command)}
 
 
+def claude_tool_hooks(command: str) -> Hooks:
+    """Claude Code tells of a command that failed by another event. No other tool is worth a process."""
+    [group] = _command_hook(command)
+    return {event: [{"matcher": _TOOLS, **group}] for event in ("PostToolUse", "PostToolUseFailure")}
+
+
 def codex_hooks(command: str, scope: Scope) -> Hooks:  # noqa: ARG001
     events = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
     return {event: _command_hook(command) for event in events}
@@ -180,6 +197,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             entry=lambda program: {"type": "stdio", "command": program, "args": ["mcp"]},
             hook_files={"user": ".claude/settings.json", "project": ".claude/settings.json"},
             hooks=claude_hooks,
+            tool_hooks=claude_tool_hooks,
             program="claude",
             pending={
                 "project": "Claude Code asks for approval of the project's server the next time you start it here."

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from perdure.bank.editing import decode, file_changes, replace_file
-from perdure.errors import Conflict, ExportFailed
+from perdure.errors import Conflict, ExportFailed, SettingsInvalid
 from perdure.hosts.file_before import FileBefore, file_before, note_file, noted_file
 from perdure.hosts.host import ConfigurationFile, Host, Scope
+from perdure.settings import load
 
 Outcome: TypeAlias = Literal["created", "changed", "removed", "unchanged"]
 
@@ -53,12 +54,20 @@ def install(
     """Put Perdure into the host's files, or without `keep` take it out. All changes are planned before one is made."""
     command = perdure_command(host, environ)
     base = user_files(environ) if scope == "user" else project_files(project)
-    places = host.places(scope, base, command)
+    places = host.places(scope, base, command, tools=learns_from_tools(environ))
     planned = [_change(place, environ, keep=keep) for place in places]
     if not dry_run:
         for place in places:
             _write(place, environ, keep=keep)
     return Installation(host.name, scope, tuple(planned), host.pending.get(scope) if keep else None)
+
+
+def learns_from_tools(environ: Mapping[str, str]) -> bool:
+    """Settings with a mistake in them choose nothing, and do not keep anybody from installing."""
+    try:
+        return load(environ).learn_from_tools
+    except SettingsInvalid:
+        return False
 
 
 def perdure_command(host: Host, environ: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from perdure.clock import format_time
 from perdure.errors import StoreReadOnly
 from perdure.learn.actions import SCHEMA, FactAction, parse_actions
+from perdure.learn.people import is_tool_use
 from perdure.llm.port import Question
 from perdure.llm.structured import ask, read_answer
 from perdure.model import ROLE, SPEAKER, Json, Record
@@ -117,7 +118,7 @@ def episode_document(services: Services, episode: TaskEpisode) -> dict[str, Any]
         "from": format_time(episode.since),
         "until": format_time(episode.until),
         "summary": episode.record.text,
-        "messages": [message_document(services, message) for message in episode.messages],
+        "messages": [message_document(services, message) for message in episode.messages if not is_tool_use(message)],
     }
 
 

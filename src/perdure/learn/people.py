@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from perdure.model import ROLE, Record
+from perdure.learn.tool_fixes import TOOL_ROLE, TOOL_SPEAKER
+from perdure.model import ROLE, SPEAKER, Record
 from perdure.text.persons import is_assistant_role, is_no_person, is_user_role
 
 USER: Final = "user"
@@ -115,6 +116,12 @@ def is_by_program(message: Record) -> bool:
 def is_of_session(message: Record) -> bool:
     """Whether it was said in a session of a coding agent: that names its project."""
     return message.source_project is not None
+
+
+def is_tool_use(message: Record) -> bool:
+    """Whether a hook tells what a session did with its tools."""
+    named = (message.metadata.get(ROLE), message.metadata.get(SPEAKER))
+    return is_of_session(message) and named == (TOOL_ROLE, TOOL_SPEAKER)
 
 
 def _first(name: str) -> str:

@@ -19,12 +19,13 @@ from perdure.errors import EmbedderUnavailable, InvalidInput, StoreError
 from perdure.ids import CAPTURED, content_hash, parse_reference
 from perdure.learn.compare import LEAST_COSINE, Contrary, Neighbour, contrary_of, find_neighbours, may_compare
 from perdure.learn.judged import SURE
-from perdure.learn.people import is_by_program, is_of_session
+from perdure.learn.people import is_by_program, is_of_session, is_tool_use
 from perdure.learn.project_rules import ProjectRule, project_rules
 from perdure.learn.proposals import propose
 from perdure.learn.results import FactChange, Proposal
 from perdure.learn.review import supersede
 from perdure.learn.sameness import Verdict, duplicate_verdict
+from perdure.learn.tool_fixes import TOOL_SPEAKER, fixes_in
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_observation, plan_write
 from perdure.lifecycle.write_context import is_by_person
 from perdure.model import LEARNING_CATEGORIES, Record, identity_of
@@ -49,6 +50,8 @@ LEARNED_BY: Final = "learned_by"
 SAID: Final = "said"
 HOOK: Final = "hook"
 _RULES: Final = "rules"
+# What happened once in one session may have had another reason.
+_CONFIDENCE_OF_TOOLS: Final = 0.2
 # `ok` and `go on` ask for nothing by themselves.
 _FEWEST_WORDS_OF_REQUEST: Final = 3
 # From here on the judge is believed that two rules say the same.
@@ -98,11 +101,21 @@ def told_rules(episodes: Iterable[TaskEpisode]) -> Iterator[ToldRule]:
     for episode in episodes:
         asked = ""
         for message in episode.messages:
+            if is_tool_use(message):
+                yield from (ToldRule(rule, message, episode.record) for rule in rules_of_tools(message))
             if is_of_session(message) and not is_by_program(message):
                 for rule in project_rules(message.text, message.source_project, asked):
                     yield ToldRule(rule, message, episode.record)
                 first = next(iter(without_pasted(message.text).splitlines()), "")
                 asked = first if len(first.split()) >= _FEWEST_WORDS_OF_REQUEST else asked
+
+
+def rules_of_tools(message: Record) -> Iterator[ProjectRule]:
+    """The same two commands are the same learning, whatever the failed one said this time."""
+    for fix in fixes_in(message.text):
+        text = f"In {message.source_project} the command `{fix.failed}` fails; `{fix.worked}` works."
+        said = f"`{fix.failed}` failed: {fix.error}" if fix.error else f"`{fix.failed}` failed"
+        yield ProjectRule(text, f"Run {fix.worked}", "heuristics", _CONFIDENCE_OF_TOOLS, said)
 
 
 def plan_learnings(services: Services, task: ConsolidationTask, embed: Embed) -> SessionLearnings:
@@ -118,7 +131,9 @@ def plan_learnings(services: Services, task: ConsolidationTask, embed: Embed) ->
     planned: list[PlannedLearning] = []
     for told, record in sorted(drafts, key=lambda draft: said_at(draft[0].message)):
         vector = embedded.vector(passage(record))
-        near = neighbours_of(services, record, vector, embedded, [one.record for one in planned])
+        # Two commands are the same by their letters alone, and contrary to nothing that somebody said.
+        before = [one.record for one in planned]
+        near = [] if is_tool_use(told.message) else neighbours_of(services, record, vector, embedded, before)
         same, contraries = compare_rule(services, record, near)
         windows = embedded.windows.get(passage(record))
         planned.append(PlannedLearning(told, record, windows, same, contraries))
@@ -128,9 +143,10 @@ def plan_learnings(services: Services, task: ConsolidationTask, embed: Embed) ->
 def draft_of(services: Services, namespace: str, told: ToldRule) -> Record | None:
     """The learning as a record; None where a setting has no such category, or nothing of it may be stored."""
     rule, message, episode = told
+    learned_by = TOOL_SPEAKER if is_tool_use(message) else _RULES
     given = {
         "category": rule.category, "title": rule.title, "confidence": rule.confidence,
-        "metadata": {LEARNED_BY: _RULES, SAID: rule.said},
+        "metadata": {LEARNED_BY: learned_by, SAID: rule.said},
     }  # fmt: skip
     try:
         fields, _ = check_write(services, rule.text, given)
@@ -146,7 +162,7 @@ def draft_of(services: Services, namespace: str, told: ToldRule) -> Record | Non
 
 def is_said_by_person(services: Services, message: Record) -> bool:
     """The prompt that a hook tells is a person's; what else a model stores as a message may be its own."""
-    if message.trust == "low":
+    if message.trust == "low" or is_tool_use(message):
         return False
     with services.store.read(message.namespace) as reader:
         change = reader.revisions(message.number)[0].change

@@ -156,7 +156,12 @@ def last_messages(memory: Memory, place: Place, session: str | None) -> list[Rec
     newest = own.list(key_type=MESSAGE, source_project=place.label, limit=_READ).records
     others = (record.conversation_id for record in newest if record.conversation_id != session)
     found = next(filter(None, others), None)
-    return [] if found is None else own.conversation(found).messages(limit=_MOST_MESSAGES)
+    if found is None:
+        return []
+    from perdure.learn.tool_fixes import TOOL_ROLE
+
+    messages = own.conversation(found).messages(limit=_MOST_MESSAGES)
+    return [message for message in messages if message.metadata.get(ROLE) != TOOL_ROLE]
 
 
 def remembered_in(memory: Memory, namespace: str, project: str | None = None) -> Sequence[Record]:

@@ -48,10 +48,7 @@ def capture(settings: Settings, place: Place, turn: Turn) -> bool:
     if not place.recording or not text:
         return False
     text = cut(text, MAX_CHARACTERS)
-    if settings.redact:
-        from perdure.text.secrets import redactor
-
-        text = redactor(settings.redact_patterns)(text).text
+    text = redacted(settings, text)
     name = turn.turn or str(int(time.time()) // _SAME_TURN)
     parts = "\0".join((turn.session, turn.role, turn.speaker or "", name, text))
     message = SpooledMessage(
@@ -66,6 +63,14 @@ def capture(settings: Settings, place: Place, turn: Turn) -> bool:
         speaker=turn.speaker,
     )
     return Spool(settings.store).put(message)
+
+
+def redacted(settings: Settings, text: str) -> str:
+    if not settings.redact:
+        return text
+    from perdure.text.secrets import redactor
+
+    return redactor(settings.redact_patterns)(text).text
 
 
 def cut(text: str, most: int) -> str:

@@ -17,6 +17,7 @@ from perdure.model import LEARNING_CATEGORIES, Record, RevertResult
 from perdure.session.kept import discard_start, kept_starts
 from perdure.session.privacy import sessions_off_record
 from perdure.session.spool import Spool
+from perdure.session.tool_use import discard_tool_use
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -170,6 +171,7 @@ def forget_session(
             if records:
                 memory.namespace(name).forget([record.number for record in records], confirm=True)
     discard_start(session, environ)
+    discard_tool_use(session)
     wrote = done.batch is not None or any(made.values())
     return SessionForgotten(session, tuple(gone), waiting, batch if wrote else None, done.notes if gone else ())
 

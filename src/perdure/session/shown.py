@@ -29,13 +29,15 @@ _FORGOTTEN_AFTER: Final = 30 * 86400
 @value_class(frozen=False)
 class SessionState:
     """`shown` are ids of memories, `events` the times at which events were answered, `prompts` how many there were.
-    `pending_start` is how the session started, if it was not told yet what a start tells.
+    `pending_start` is how the session started, if it was not told yet what a start tells; `tools` is what was kept of
+    its tools, as `tool_use` reads it.
     """
 
     shown: list[str] = field(default_factory=list[str])
     events: dict[str, float] = field(default_factory=dict[str, float])
     prompts: int = 0
     pending_start: str = ""
+    tools: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def is_first(self, event: str, *, unique: bool) -> bool:
         """Whether nobody has answered this event yet; from now on somebody has. An event that is not `unique` may
@@ -88,6 +90,14 @@ def session_state(session: str) -> Generator[SessionState]:
                 file.truncate()
 
 
+def read_session(session: str) -> SessionState:
+    """What is known about a session, to look at."""
+    try:
+        return read_state((session_folder() / _FOLDER / f"{mark_name(session)}.json").read_bytes())
+    except OSError:
+        return SessionState()
+
+
 def forget_old_sessions() -> None:
     """Remove the files of sessions that nobody has used for a month."""
     oldest = time.time() - _FORGOTTEN_AFTER
@@ -103,6 +113,7 @@ def read_state(content: bytes) -> SessionState:
     try:
         values: Any = json.loads(content or b"{}")
         shown, events = list(values.get("shown", ())), dict(values.get("events", {}))
-        return SessionState(shown, events, int(values.get("prompts", 0)), str(values.get("pending_start", "")))
+        prompts, pending = int(values.get("prompts", 0)), str(values.get("pending_start", ""))
+        return SessionState(shown, events, prompts, pending, dict(values.get("tools", {})))
     except (ValueError, TypeError, AttributeError):
         return SessionState()
