@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psycopg
 import pytest
 
 from perdure import Memory
+from perdure.location import locate
+from perdure.store.postgres.address import parse_address
 from perdure.store.postgres.connection import Session
 from perdure.store.postgres.pool import Transaction
 from perdure.testing.embedder import WordEmbedder
@@ -74,3 +77,19 @@ def test_an_import_waits_once_for_many_records(memory: Memory, monkeypatch: pyte
     )
     trips = Trips(monkeypatch)
     assert trips.of(lambda: memory.import_(file)) <= 100
+
+
+def test_the_server_knows_the_size_of_what_was_imported(postgres_stores: EmptyStores, tmp_path: Path) -> None:
+    """Otherwise it would read a whole namespace for a few memories, until it counts by itself."""
+    file = tmp_path / "many.jsonl"
+    file.write_text("".join(f"{json.dumps({'text': f'memory {n}'})}\n" for n in range(1100)), encoding="utf-8")
+    location = locate(postgres_stores.new_url())
+    address = parse_address(location.address, location.shown)
+    with Memory(location.address, embedder=WordEmbedder()) as memory:
+        memory.import_(file)
+    with psycopg.connect(address.conninfo) as connection:
+        found = connection.execute(
+            "SELECT n_distinct FROM pg_stats WHERE schemaname = %s AND tablename = 'memory' AND attname = 'namespace'",
+            (address.schema,),
+        ).fetchall()
+    assert found == [(1.0,)]

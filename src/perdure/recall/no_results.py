@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final, cast
 
 from perdure.clock import local_day
-from perdure.model import INDEXED_STATES, Filter, Hit
+from perdure.model import Filter, Hit
 from perdure.recall.query import ParsedQuery, RequiredTerms, SearchRequest
 from perdure.store.port import Store
 from perdure.text.preview import clip, one_line
@@ -27,7 +27,6 @@ OTHER_WORDS: Final = "No memory holds any of these words; other words may find i
 
 _PREVIEW: Final = 60
 _NO_FILTER: Final = Filter()
-_ANY: Final = Filter(states=INDEXED_STATES)
 # What a caller calls each part of a filter; the two ends of a time are one.
 _PARTS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("tags", ("tags",)),
@@ -56,7 +55,7 @@ def explain_no_results(
     """`count` says how many memories another search would find; `nearest` was found, and does not fit."""
     for name in request.namespaces:
         with store.read(name) as reader:
-            if reader.page(_ANY, after=None, limit=1, newest=True):
+            if reader.load().items:
                 break
     else:
         # Of other namespaces nothing is said here, not even their names: who asks may not see them.

@@ -35,6 +35,12 @@ DELETE FROM perdure.namespace WHERE namespace = %(namespace)s AND seq = 0;
 SELECT seq, vector, repairs, substr(head, 1, 8), (SELECT serving.generation FROM perdure.serving WHERE serving.row = 1)
 FROM perdure.namespace WHERE namespace = %(namespace)s;
 
+-- name: refresh_statistics
+-- Only of what plans are chosen by, and never while somebody else does.
+ANALYZE (SKIP_LOCKED) perdure.memory (namespace, number, state), perdure.entry (namespace, number),
+    perdure.revision (namespace, seq, number), perdure.payload (namespace, seq),
+    perdure.vector (namespace, position, generation), perdure.use (namespace, number);
+
 -- name: namespace_row
 -- What a reader needs of the namespace itself.
 SELECT name, secret, documents, words, tokens, max_items, max_tokens, number

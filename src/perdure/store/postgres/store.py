@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -148,6 +148,15 @@ class PostgresStore:
                 raise StoreRolledBack from None
         for writer in writers.values():
             self._learn_serving(writer.serving)
+        if any(writer.has_doubled for writer in writers.values()):
+            self._refresh_statistics()
+
+    def _refresh_statistics(self) -> None:
+        """Tell the planner how large the tables have become. Until the server does so by itself, it takes a namespace
+        for a handful of rows, and reads the whole of it to find one. A role without the right to is only warned.
+        """
+        with suppress(PerdureError), self._pool.writing(EVERYWHERE) as transaction:
+            transaction.send(self._sql["refresh_statistics"], prepare=False)
 
     def _was_kept(self, writers: Iterable[PostgresWriter]) -> bool:
         """Whether a transaction whose connection was lost at its end was committed: the log has its last line, whose

@@ -47,6 +47,8 @@ from perdure.text.entry import Entry, terms_length
 from perdure.values import value_class
 
 SECRET_BYTES: Final = 32
+# Lines or vectors of a namespace; below it, any plan of the server is quick.
+SMALLEST_COUNTED: Final = 1024
 # Of `select_memory_to_write`, from its end: tags, the fields that name other memories, and the words.
 _TAGS: Final = -14
 _EVIDENCE: Final = -10
@@ -132,7 +134,7 @@ class PostgresWriter(PostgresReader):
             self._is_new = rows[0][4] == 0 and rows[0][5] == 0
         own_name, own_secret, *counters, serving, generations = rows[0]
         self._row = _Counters(*counters)
-        self._first_seq = self._row.seq
+        self._first_seq, self._first_vector = self._row.seq, self._row.vector
         self._secret: bytes = own_secret
         if secret != own_secret:
             store.secrets[self.key] = own_secret
@@ -475,6 +477,12 @@ class PostgresWriter(PostgresReader):
     def last_line(self) -> tuple[int, bytes] | None:
         """The position and the hash of the last line that this transaction has appended, if it has appended any."""
         return (self._row.seq, self._row.head) if self._row.seq > self._first_seq else None
+
+    @property
+    def has_doubled(self) -> bool:
+        """Whether the log or the vectors have grown past a power of two that is worth new statistics."""
+        grown = (self._first_seq, self._row.seq), (self._first_vector, self._row.vector)
+        return any(after >= SMALLEST_COUNTED and before.bit_length() < after.bit_length() for before, after in grown)
 
     @property
     def log_end(self) -> Row:
