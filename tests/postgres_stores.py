@@ -15,7 +15,7 @@ from perdure.store.postgres.store import PostgresStore
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
 
-_CONTENT = (*NAMESPACE_TABLES, "generation", "serving", "provider_call", "lease")
+_CONTENT = (*NAMESPACE_TABLES, "generation", "serving", "provider_call", "lease", "token")
 
 
 class EmptyStores:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager
 from copy import copy
 from datetime import timedelta
 from functools import cached_property, partial
@@ -30,6 +31,7 @@ from perdure.text.tokens import TokenCounter, counter_by, counter_of
 from perdure.values import replace, value_class
 
 if TYPE_CHECKING:
+    from perdure.auth.tokens import Tokens
     from perdure.embed.judge import PairVerdict
     from perdure.llm.port import LanguageModel
     from perdure.model import Migrated
@@ -297,8 +299,6 @@ def copy_stores(
     dry_run: bool = False,
 ) -> list[CopiedNamespace]:
     """Copy a store with its log into another one. A file may be made for that, a database must have its tables."""
-    from contextlib import closing
-
     from perdure.settings import load
     from perdure.store.transfer import copy_store, missing_lines
 
@@ -353,6 +353,19 @@ def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool 
     from perdure.providers.plugins import load_store
 
     return load_store(location.scheme)(settings, clock=clock, create=create)
+
+
+@contextmanager
+def open_tokens(settings: Settings) -> Generator[Tokens]:
+    """The tokens of the store that the settings name: in the database, where that keeps them, else in a file."""
+    from perdure.auth.token_file import TokenFile
+    from perdure.store.capabilities import KeepsTokens
+
+    if settings.store.kind != "database":
+        yield TokenFile(settings.store)
+        return
+    with closing(open_store(settings, create=False)) as store:
+        yield store.access_tokens() if isinstance(store, KeepsTokens) else TokenFile(settings.store)
 
 
 def remove_unused_store(settings: Settings) -> bool:

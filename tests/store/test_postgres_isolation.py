@@ -125,6 +125,7 @@ def test_the_log_can_only_grow_and_the_tables_stay_as_they_are(app: Connection) 
     for change in (
         "DELETE FROM revision", "UPDATE revision SET actor = 'x'", "TRUNCATE memory", "DROP TABLE memory",
         "CREATE TABLE mine (a int)", "ALTER TABLE memory DISABLE ROW LEVEL SECURITY", "UPDATE meta SET value = 9",
+        "DELETE FROM token", "UPDATE token SET digest = 'x'", "UPDATE token SET scopes = NULL",
     ):  # fmt: skip
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             rows(app, OURS, change)

@@ -124,6 +124,25 @@ def test_older_tables_want_to_be_migrated_first(monkeypatch: pytest.MonkeyPatch,
     assert "perdure migrate" in refused.value.cli_remedy
 
 
+def test_tables_are_renewed_while_programs_of_the_version_before_go_on(
+    monkeypatch: pytest.MonkeyPatch, database: str
+) -> None:
+    everything = migrate._migrations()
+    with monkeypatch.context() as before:
+        before.setattr(migrate, "_migrations", lambda: everything[:1])
+        assert migrate.migrate(address_of(database)).after == 1
+        with Memory(database, embedder="none") as memory:
+            memory.remember("tea")
+            assert User({"PERDURE_STORE": database})("token", "list").code != 0
+            before.undo()
+            assert migrate.migrate(address_of(database)).before == 1
+            before.setattr(migrate, "_migrations", lambda: everything[:1])
+            memory.remember("milk")
+        with Memory(database, embedder="none") as memory:
+            assert [record.text for record in memory.list()] == ["milk", "tea"]
+    assert User({"PERDURE_STORE": database})("token", "list").code == 0
+
+
 def test_what_is_no_database_has_no_tables_to_make(tmp_path: Path) -> None:
     answer = User({"PERDURE_STORE": str(tmp_path / "memory.db")})("migrate")
     assert (answer.code, list(tmp_path.iterdir())) == (2, [])

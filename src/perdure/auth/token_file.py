@@ -12,55 +12,26 @@ import errno
 import fcntl
 import json
 import os
-import secrets
 import stat
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from hashlib import sha256
-from hmac import compare_digest
 from pathlib import Path
 from typing import Any, Final, cast
 
 from perdure.auth.authorise import SCOPES, AccessToken, Scope
+from perdure.auth.tokens import LONGEST, KeptToken, Tokens, name_taken
 from perdure.clock import Clock, format_time, parse_iso_time, system_clock
-from perdure.errors import (
-    Conflict,
-    InvalidInput,
-    NotFound,
-    StoreFull,
-    StoreRemote,
-    StoreUnreadable,
-    StoreUnsafe,
-    Unauthenticated,
-    shown,
-)
+from perdure.errors import StoreFull, StoreRemote, StoreUnreadable, StoreUnsafe
 from perdure.files import private_folder
 from perdure.location import StoreLocation, StrPath, locate
-from perdure.remedies import Remedy, Run
-from perdure.validation import check_choice, check_namespaces, check_single_line
-from perdure.vocabulary import WRITERS, Writer
 
-# A token is `perdure_<id>_<secret>`: the id is no secret, and says which line of the file to compare with.
-PREFIX: Final = "perdure_"
-_ID_BYTES: Final = 5
-_SECRET_BYTES: Final = 32
 _MOST_BYTES: Final = 16 << 20
-_LONGEST: Final = 200
-_UNKNOWN: Final = sha256(b"no token has this secret").hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """A token as the file has it."""
-
-    token: AccessToken
-    digest: str
-
-
-class TokenFile:
+class TokenFile(Tokens):
     """The tokens of one store. It may be used by any number of threads."""
 
     def __init__(self, store: StrPath | StoreLocation, clock: Clock = system_clock) -> None:
@@ -69,39 +40,13 @@ class TokenFile:
             raise StoreRemote(f"The store is {location.shown}, which keeps its tokens itself.")
         self._path = location.beside("tokens")
         self._local = location.beside("local-token")
-        self._clock = clock
+        super().__init__(clock)
         self._lock = threading.Lock()
         self._state: tuple[int, ...] | None = None
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, KeptToken] = {}
 
-    def create(
-        self,
-        name: str,
-        *,
-        scopes: tuple[str, ...] = ("read", "write"),
-        namespaces: tuple[str, ...] | None,
-        writer: str = "model",
-        expires_at: datetime | None = None,
-    ) -> tuple[AccessToken, str]:
-        """Make a token. The second value is what its holder has to show: it is kept nowhere, and shown once."""
-        if not scopes:
-            raise InvalidInput("A token without a scope is good for nothing.", remedy=f"Choose of {', '.join(SCOPES)}.")
-        for scope in scopes:
-            check_choice(SCOPES, scope, "scope")
-        check_choice(WRITERS, writer, "writer")
-        now = self._clock()
-        if expires_at is not None and expires_at <= now:
-            raise InvalidInput("The token would have expired already.", remedy="Name a time that is still to come.")
-        token = AccessToken(
-            secrets.token_hex(_ID_BYTES),
-            check_single_line(name, "name"),
-            cast("tuple[Scope, ...]", tuple(scope for scope in SCOPES if scope in scopes)),
-            None if namespaces is None else tuple(check_namespaces(namespaces)),
-            cast("Writer", writer),
-            now,
-            expires_at,
-        )
-        secret = secrets.token_urlsafe(_SECRET_BYTES)
+    def _add(self, kept: KeptToken) -> None:
+        token, expires_at = kept.token, kept.token.expires_at
         line = {
             "id": token.id,
             "name": token.name,
@@ -110,52 +55,22 @@ class TokenFile:
             "writer": token.writer,
             "created_at": format_time(token.created_at),
             "expires_at": None if expires_at is None else format_time(expires_at),
-            "sha256": _digest(secret),
+            "sha256": kept.digest,
         }
         with self._writing(self._path) as descriptor:
             if any(each.name == token.name and each.revoked_at is None for each in self.list()):
-                raise Conflict(
-                    f"There is a token {shown(token.name)} already.",
-                    remedy="Choose another name, or revoke that one first.",
-                )
+                raise name_taken(token.name)
             _append(descriptor, line)
-        return token, f"{PREFIX}{token.id}_{secret}"
 
-    def revoke(self, name: str) -> AccessToken:
-        """Revoke the token of this name or id. Servers refuse it from their next request on."""
-        valid = [each for each in self.list() if each.revoked_at is None]
-        named = next((each for each in valid if name in (each.id, each.name)), None)
-        if named is None:
-            raise NotFound(f"No valid token is called {shown(name)}.", remedy=Remedy("See them: ", Run("token list")))
-        now = self._clock()
+    def _revoke(self, id: str, at: datetime) -> None:
         with self._writing(self._path) as descriptor:
-            _append(descriptor, {"revoke": named.id, "at": format_time(now)})
-        return replace(named, revoked_at=now)
-
-    def list(self) -> list[AccessToken]:
-        """All tokens that were ever made here, oldest first."""
-        return [kept.token for kept in self._read().values()]
-
-    def find(self, presented: str) -> AccessToken:
-        """The token that somebody shows, whether it still counts or not: that is for `authorise` to say."""
-        id, _, secret = presented[:_LONGEST].removeprefix(PREFIX).partition("_")
-        kept = self._read().get(id)
-        digest = _digest(secret)
-        # Compared in any case, and in constant time: how long it takes tells nothing.
-        if not compare_digest(digest, kept.digest if kept else _UNKNOWN) or kept is None:
-            raise Unauthenticated("That is no token of this store.")
-        return kept.token
-
-    def by_id(self, id: str) -> AccessToken | None:
-        """A token that was shown before, as it is now."""
-        kept = self._read().get(id)
-        return kept.token if kept else None
+            _append(descriptor, {"revoke": id, "at": format_time(at)})
 
     def local_token(self) -> str | None:
         """The token that `serve` keeps for programs of the same user on this machine."""
         try:
             with _opened(self._local, os.O_RDONLY) as descriptor:
-                return os.read(descriptor, _LONGEST).decode("ascii", "replace").strip() or None
+                return os.read(descriptor, LONGEST).decode("ascii", "replace").strip() or None
         except FileNotFoundError:
             return None
 
@@ -166,7 +81,7 @@ class TokenFile:
             _write(descriptor, f"{presented}\n".encode())
         return self._local
 
-    def _read(self) -> dict[str, _Kept]:
+    def _read(self) -> dict[str, KeptToken]:
         """The file's tokens by id, read again when it changed: one look at its length when it did not."""
         try:
             found = os.lstat(self._path)
@@ -240,14 +155,9 @@ def _write(descriptor: int, content: bytes) -> None:
     os.fsync(descriptor)
 
 
-def _digest(secret: str) -> str:
-    """The secret is 256 random bits, so that one round of a hash is enough: nobody finds it by guessing."""
-    return sha256(secret.encode("utf-8", "replace")).hexdigest()
-
-
-def _parse(content: bytes) -> dict[str, _Kept]:
+def _parse(content: bytes) -> dict[str, KeptToken]:
     """A line that is torn or foreign is skipped: whoever wrote it did not get an answer."""
-    kept: dict[str, _Kept] = {}
+    kept: dict[str, KeptToken] = {}
     for line in content.splitlines():
         try:
             entry: dict[str, Any] = json.loads(line)
@@ -273,7 +183,7 @@ def _parse(content: bytes) -> dict[str, _Kept]:
                 created,
                 expires,
             )
-            kept[token.id] = _Kept(token, str(entry["sha256"]))
+            kept[token.id] = KeptToken(token, str(entry["sha256"]))
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
     return kept

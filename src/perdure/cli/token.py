@@ -8,13 +8,13 @@ from typing import Final
 import click
 
 from perdure.auth.authorise import SCOPES, AccessToken
-from perdure.auth.token_file import TokenFile
 from perdure.cli.command import Group, Target, option
 from perdure.cli.render import Column, Table, View, empty_answer
 from perdure.cli.terminal import dim, safe
 from perdure.cli.time_options import age, stamp, time_option
 from perdure.clock import format_time, system_clock
 from perdure.jsonable import token_document
+from perdure.services import open_tokens
 from perdure.vocabulary import WRITERS
 
 
@@ -46,7 +46,8 @@ _COLUMNS: Final[tuple[Column[AccessToken], ...]] = (
 def main(ctx: click.Context) -> None:
     """Make, list and revoke the tokens that servers ask for.
 
-    They are kept beside the store, in a file that only you may read, as hashes: a token is shown once, when it is made.
+    They are kept as hashes, beside the store in a file that only you may read, or in its database: a token is shown
+    once, when it is made.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -95,13 +96,14 @@ def create(
     if all_namespaces and target.namespaces:
         raise click.UsageError("Use --namespace or --all-namespaces, not both.")
     settings = target.own_settings
-    token, secret = TokenFile(settings.store).create(
-        name,
-        scopes=scopes or ("read", "write"),
-        namespaces=None if all_namespaces else target.namespaces or (settings.namespace,),
-        writer=writer,
-        expires_at=expires_at,
-    )
+    with open_tokens(settings) as tokens:
+        token, secret = tokens.create(
+            name,
+            scopes=scopes or ("read", "write"),
+            namespaces=None if all_namespaces else target.namespaces or (settings.namespace,),
+            writer=writer,
+            expires_at=expires_at,
+        )
     until = f", until {stamp(token.expires_at)}" if token.expires_at else ""
     said = f"{token.name} may {', '.join(token.scopes)} in {_namespaces(token)} as a {token.writer}{until}."
     return View(
@@ -117,7 +119,8 @@ def list_(target: Target) -> View:
 
     In a pipe each is one line: name, id, scopes, namespaces, writer, time made, state.
     """
-    tokens = TokenFile(target.own_settings.store).list()
+    with open_tokens(target.own_settings) as kept:
+        tokens = kept.list()
     make_one = f"Make one: {target.hint('token', 'create', 'my-agent')}"
     return View(
         json={"access_tokens": [token_document(each) for each in tokens]},
@@ -134,5 +137,8 @@ def list_(target: Target) -> View:
 @click.argument("name")
 def revoke(target: Target, *, name: str) -> View:
     """Revoke a token, by its name or its id. Servers refuse it from then on."""
-    token = TokenFile(target.own_settings.store).revoke(name)
-    return View(json=token_document(token), lines=[f"Revoked {safe(token.name)} ({token.id}); servers refuse it now"])
+    with open_tokens(target.own_settings) as tokens:
+        token = tokens.revoke(name)
+    when = "within two seconds" if target.own_settings.store.kind == "database" else "now"
+    said = f"Revoked {safe(token.name)} ({token.id}); servers refuse it {when}"
+    return View(json=token_document(token), lines=[said])

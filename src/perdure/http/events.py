@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
+import anyio
 from fastapi import Header, Query
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -70,6 +71,8 @@ async def follow(caller: Caller, feed: LogFeed, seen: int) -> AsyncIterator[str]
         try:
             # A stream must not outlive the token that opened it.
             tokens = caller.serving.tokens
+            if tokens is not None and not tokens.is_current:
+                await anyio.to_thread.run_sync(tokens.look)
             token = caller.token if tokens is None else tokens.by_id(caller.token.id)
             authorise(token, caller.action, caller.namespace, caller.serving.clock())
             lines = await feed.lines_after(seen)

@@ -16,7 +16,7 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from perdure.auth.authorise import AccessToken
-from perdure.auth.token_file import TokenFile
+from perdure.auth.tokens import Tokens
 from perdure.errors import (
     BadRequest,
     BodyTooLarge,
@@ -52,7 +52,7 @@ class RequestRules:
     """What a server lets in. Without `tokens`, everybody who reaches it is `anybody`."""
 
     hosts: Collection[str]
-    tokens: TokenFile | None
+    tokens: Tokens | None
     anybody: AccessToken | None
     max_body: int
 
@@ -82,6 +82,9 @@ class Guard:
             try:
                 headers = deciding_headers(scope)
                 self._check_host(headers, scope)
+                tokens = self._rules.tokens
+                if tokens is not None and scope["path"] not in PUBLIC and not tokens.is_current:
+                    await anyio.to_thread.run_sync(tokens.look)
                 scope[TOKEN] = self._token(headers, scope)
                 body = await self._body(headers, receive)
             except PerdureError as error:

@@ -20,7 +20,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
 from perdure.auth.authorise import AccessToken, Action, Scope, authorise
-from perdure.auth.token_file import TokenFile
+from perdure.auth.tokens import Tokens
 from perdure.clock import Clock, system_clock
 from perdure.errors import BadRequest, NotAllowed, PerdureError, UnknownChoice, shown
 from perdure.http.answers import Answer, schema_of
@@ -56,7 +56,7 @@ class Serving:
     """What all requests of a server share."""
 
     memory: Memory
-    tokens: TokenFile | None
+    tokens: Tokens | None
     namespace: str
     metrics: Metrics = field(default_factory=Metrics)
     clock: Clock = system_clock

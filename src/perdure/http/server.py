@@ -15,7 +15,7 @@ from typing import Final
 import uvicorn
 
 from perdure.auth.authorise import AccessToken
-from perdure.auth.token_file import TokenFile
+from perdure.auth.tokens import Tokens
 from perdure.clock import system_clock
 from perdure.http.app import build_app
 from perdure.http.connections import Connection
@@ -39,7 +39,7 @@ def serve(
     memory: Memory,
     namespace: str,
     listening: Listening,
-    tokens: TokenFile | None,
+    tokens: Tokens | None,
     *,
     rate: float,
     work: StoreLocation | None,

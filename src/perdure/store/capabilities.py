@@ -12,6 +12,7 @@ from perdure.model import Finding
 from perdure.remedies import Remedy, Run
 
 if TYPE_CHECKING:
+    from perdure.auth.tokens import Tokens
     from perdure.model import Backup, BackupRestored
     from perdure.store.port import Progress, Store
 
@@ -67,6 +68,15 @@ class FileBackups(Protocol):
         there is made first.
         """
         ...
+
+
+@runtime_checkable
+class KeepsTokens(Protocol):
+    """A store that several machines share, so that the tokens of their servers have to be in it. They are no part of a
+    copy.
+    """
+
+    def access_tokens(self) -> Tokens: ...
 
 
 class VectorPage(NamedTuple):

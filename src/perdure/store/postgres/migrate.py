@@ -28,7 +28,7 @@ _PAUSE_SECONDS: Final = 1.0
 _MADE_MEANWHILE: Final = ("42P06", "42P07", "42710", "23505", "XX000")
 _BUSY: Final = ("55P03", "40001", "40P01")
 # Tables that belong to no namespace, so no policy is theirs.
-SHARED_TABLES: Final = ("meta", "generation", "serving", "provider_call", "lease")
+SHARED_TABLES: Final = ("meta", "generation", "serving", "provider_call", "lease", "token")
 NAMESPACE_TABLES: Final = (
     "namespace", "memory", "tag", "entry", "revision", "payload", "link", "use", "review", "tombstone", "vector",
     "checkpoint", "parked", "note",
@@ -36,11 +36,18 @@ NAMESPACE_TABLES: Final = (
 # What makes tables quicker, on engines that know it. It may fail.
 _STORAGE: Final = ("row_of_namespace", "rows_of_use", "vectors_in_the_row", "vectors_uncompressed")
 MOST_PARTITIONS: Final = 1024
-_META: Final = ("schema", "oldest_program")
+_GRANTS: Final = {"revision": "grant_log", "meta": "grant_meta", "token": "grant_tokens"}
+# The lowest schema that a program must know to use these tables. It stays while a migration only adds something.
+OLDEST_PROGRAM: Final = 1
 
 
 def newest_schema() -> int:
     return max(number for number, _ in _migrations())
+
+
+def _meta() -> dict[str, int]:
+    """What the table `meta` says when all migrations were run."""
+    return {"schema": newest_schema(), "oldest_program": OLDEST_PROGRAM}
 
 
 def _migrations() -> list[tuple[int, str]]:
@@ -73,7 +80,7 @@ def plan(schema: str, *, since: int = 0, partitions: int = 0, role: str | None =
         quoted = quoted_name(role)
         yield setup["grant_schema"].format(role=quoted)
         for table in (*NAMESPACE_TABLES, *SHARED_TABLES):
-            grant = {"revision": "grant_log", "meta": "grant_meta"}.get(table, "grant_table")
+            grant = _GRANTS.get(table, "grant_table")
             yield setup[grant].format(table=table, role=quoted)
 
 
@@ -89,7 +96,8 @@ def every_statement(schema: str, *, partitions: int = 0, role: str | None = None
     """For an empty database, each with its semicolon."""
     made = [*plan(schema, partitions=partitions, role=role), *storage_plan(schema, partitions)]
     row = setup_queries(schema)["insert_meta"]
-    return [f"{statement};" for statement in (*made, *(row.format(name=name, value=newest_schema()) for name in _META))]
+    made += [row.format(name=name, value=value) for name, value in _meta().items()]
+    return [f"{statement};" for statement in made]
 
 
 def migrate(address: Address, *, partitions: int = 0, role: str | None = None) -> Migrated:
@@ -114,7 +122,7 @@ def _migrate(
         # The schema and the table `meta`, in which the lock of this migration stands.
         for statement in (next(statements), next(statements)):
             _run(connection, statement)
-        for name in _META:
+        for name in _meta():
             connection.execute(cast("LiteralString", setup["first_meta"]), {"name": name})
     with guard.transaction():
         try:
@@ -129,8 +137,8 @@ def _migrate(
         for statement in storage_plan(schema, partitions) if before == 0 else ():
             _run(connection, statement, may_fail=True)
         # Written by the connection that holds the lock: together with the lock it is gone or there.
-        for name in _META:
-            guard.execute(cast("LiteralString", setup["set_meta"]), {"name": name, "value": newest_schema()})
+        for name, value in _meta().items():
+            guard.execute(cast("LiteralString", setup["set_meta"]), {"name": name, "value": value})
     return Migrated(before, newest_schema())
 
 

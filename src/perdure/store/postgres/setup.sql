@@ -80,6 +80,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON perdure.{table} TO {role};
 -- The log can only grow.
 GRANT SELECT, INSERT ON perdure.{table} TO {role};
 
+-- name: grant_tokens
+-- A token can be made and revoked, and neither changed nor removed.
+GRANT SELECT, INSERT, UPDATE (revoked_at) ON perdure.{table} TO {role};
+
 -- name: grant_meta
 -- Only a migration changes these.
 GRANT SELECT ON perdure.{table} TO {role};

@@ -51,5 +51,9 @@ def doctor_queries(schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:
     return _queries("doctor/checks.sql", schema)
 
 
+def token_queries(schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:
+    return _queries("tokens.sql", schema)
+
+
 def transfer_queries(schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:
     return _queries("transfer.sql", schema)

@@ -32,6 +32,7 @@ from perdure.store.use import with_unwritten
 from perdure.text.entry import passage
 
 if TYPE_CHECKING:
+    from perdure.auth.tokens import Tokens
     from perdure.llm.port import Parked
     from perdure.providers.call import ProviderCall
     from perdure.settings import Settings
@@ -530,6 +531,11 @@ class PostgresStore:
         whoever keeps the database can reach.
         """
         return Scrubbed(done=True, left=_KEEPS_BYTES)
+
+    def access_tokens(self) -> Tokens:
+        from perdure.store.postgres.tokens import TokenTable
+
+        return TokenTable(self._pool, self._clock)
 
     def log_end(self, namespace: str) -> LogEnd | None:
         return transfer.log_end(self._pool, namespace_key(namespace))
