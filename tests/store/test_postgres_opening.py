@@ -130,12 +130,12 @@ def test_tables_are_renewed_while_programs_of_the_version_before_go_on(
     everything = migrate._migrations()
     with monkeypatch.context() as before:
         before.setattr(migrate, "_migrations", lambda: everything[:1])
-        assert migrate.migrate(address_of(database)).after == 1
+        assert migrate.migrate(address_of(database)).schema == 1
         with Memory(database, embedder="none") as memory:
             memory.remember("tea")
             assert User({"PERDURE_STORE": database})("token", "list").code != 0
             before.undo()
-            assert migrate.migrate(address_of(database)).before == 1
+            assert migrate.migrate(address_of(database)).schema_before == 1
             before.setattr(migrate, "_migrations", lambda: everything[:1])
             memory.remember("milk")
         with Memory(database, embedder="none") as memory:
