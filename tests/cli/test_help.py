@@ -28,7 +28,19 @@ def leaves() -> list[str]:
         "bank": ("import", "list", "promote", "validate"),
         "checkpoint": ("create", "list", "restore", "delete"),
         "chat": ("import", "list"),
-        "session": ("start", "explain", "list", "forget", "off", "on", "private", "shared", "trust", "distrust"),
+        "session": (
+            "start",
+            "explain",
+            "list",
+            "tools",
+            "forget",
+            "off",
+            "on",
+            "private",
+            "shared",
+            "trust",
+            "distrust",
+        ),
         "token": ("create", "list", "revoke"),
     }
     return [" ".join((name, *part)) for name in COMMANDS for part in ([(p,) for p in groups.get(name, ())] or [()])]

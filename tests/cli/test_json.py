@@ -21,6 +21,8 @@ from perdure import Memory
 from perdure.cli.app import COMMANDS, perdure
 from perdure.clock import system_clock
 from perdure.providers.call import ProviderCall
+from perdure.session.tool_use import note_tool
+from perdure.settings import load
 from perdure.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -142,6 +144,7 @@ token list
 token revoke reader
 token revoke reader
 session list
+session tools monday
 session start --project DIR
 session explain --project DIR
 session private --project DIR
@@ -187,6 +190,8 @@ def test_a_key_has_one_type_in_all_documents_and_the_page_names_it(user: User, s
     for line in lines:
         if line == "parked":
             ask_models_elsewhere(store)
+        if line == "session tools monday":
+            use_tools("monday", tmp_path)
         if line == "review":
             with Memory(store, embedder="none") as memory:
                 waiting = proposed(memory, *pair(memory))
@@ -217,6 +222,15 @@ def make_shop(folder: Path) -> None:
     learnings = [{**LEARNING, "universal": True}]
     told = {"learnings": learnings, "confirmed": ["Thin Orchestrator"], "challenged": challenged}
     (folder / "retro.json").write_text(json.dumps(told), "utf-8")
+
+
+def use_tools(session: str, project: Path) -> None:
+    """A command fails, and another one works instead."""
+    for event, command in (("PostToolUseFailure", "git pull"), ("PostToolUse", "git pull --rebase")):
+        told = {"tool_name": "Bash", "tool_input": {"command": command}, "error": "There is no branch."}
+        note_tool(session, event, told, project, load())
+    edit = {"tool_name": "Edit", "tool_input": {"file_path": str(project / "tea.py")}}
+    note_tool(session, "PostToolUse", edit, project, load())
 
 
 def conversation() -> Iterator[str]:

@@ -212,7 +212,7 @@ def test_one_undo_takes_what_was_learned_back_and_forgetting_the_session_takes_a
         assert memory.list(category=LEARNING_CATEGORIES).records == ()
     user = User({"PERDURE_EMBEDDER": "none"})
     user.done("session", "forget", "s1", "--yes")
-    assert user.done("session", "tools", "s1", "--json").json["failed"] == []
+    assert user.done("session", "tools", "s1", "--json").json["failed_commands"] == []
     assert learned() == ()
 
 

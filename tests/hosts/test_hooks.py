@@ -127,8 +127,8 @@ def test_claude_code_tells_which_command_failed_and_which_one_worked_if_the_sett
     steps = [fails, works, Call("Write", notes, server=""), "Deployed."]
     session = done(claude("Please deploy", steps=steps, options=["--allowedTools", "Bash,Write"])).session
     kept = claude.perdure("session", "tools", session)
-    assert kept["files"] == ["notes.md"]
-    assert kept["failed"] == [{"command": "./deploy", "error": "deploy: --wait is missing"}]
+    assert kept["touched_files"] == ["notes.md"]
+    assert kept["failed_commands"] == [{"command": "./deploy", "error": "deploy: --wait is missing"}]
     assert [(one["instead_of"], one["command"]) for one in kept["fixes"]] == [("./deploy", "./deploy --wait")]
     claude.perdure("work")
     [learning] = claude.perdure("list", "--category", "heuristics")["records"]

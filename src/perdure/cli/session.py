@@ -101,7 +101,7 @@ def explain(target: Target, *, session: str | None, last: bool, project: str) ->
         document = {
             "mode": kept.mode, "query": kept.query, "text": kept.text, "tokens": -(-len(kept.text) // 4),
             "characters": len(kept.text), "diagnostics": kept.diagnostics, "notes": kept.notes,
-            "constitutional": kept.constitutional, "about": kept.about, "entries": kept.entries,
+            "constitutional": kept.constitutional, "about_you": kept.about, "entries": kept.entries,
             "no_room": kept.left_out,
         }  # fmt: skip
     return View(
@@ -170,7 +170,7 @@ def tools(target: Target, *, session: str | None) -> View:  # noqa: ARG001
     ]
     shown = {"failed": "  {}", "worked": "  instead of {}"}
     return View(
-        json={"session": chosen, "files": used.files, "failed": failed, "fixes": fixes},
+        json={"session": chosen, "touched_files": used.files, "failed_commands": failed, "fixes": fixes},
         lines=[
             f"{kind:<6}  {safe(what)}{dim(shown[kind].format(safe(more))) if more else ''}" for kind, what, more in rows
         ],
@@ -401,7 +401,7 @@ def _document(block: SessionBlock) -> dict[str, Any]:
         "mode": block.mode, "query": block.query, "text": block.text, "tokens": block.tokens,
         "characters": len(block.text), "diagnostics": block.diagnostics, "notes": list(block.notes),
         "constitutional": [memory_of(record) for record in block.constitutional],
-        "about": [memory_of(record) for record in block.about],
+        "about_you": [memory_of(record) for record in block.about],
         "entries": [entry_of(hit) for hit in block.entries],
         "no_room": [entry_of(hit) for hit in block.left_out],
         "from_files": block.from_files,
@@ -416,7 +416,7 @@ def explanation_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"asked: {safe(asked)}" if asked else "asked nothing: ordered by prominence alone"
     for record in document["constitutional"]:
         yield f"always  #{record['number']}  {safe(record['title'] or record['text'])[:100]}"
-    for record in document["about"]:
+    for record in document["about_you"]:
         yield f"about   #{record['number']}  {safe(record['title'] or record['text'])[:100]}"
     best = max((one["score"] for one in document["entries"]), default=1.0)
     for one in document["entries"]:
@@ -432,7 +432,9 @@ def explanation_lines(document: Mapping[str, Any]) -> Iterator[str]:
 def _cost(document: Mapping[str, Any]) -> str:
     from perdure.session.start import MOST_CHARACTERS
 
-    told = sum(len(document[part]) for part in ("constitutional", "about", "entries")) + document.get("from_files", 0)
+    told = sum(len(document[part]) for part in ("constitutional", "about_you", "entries")) + document.get(
+        "from_files", 0
+    )
     room = f"{document['characters']:,} of {MOST_CHARACTERS:,} characters"
     left_out = f", {len(document['no_room'])} found no room" if document["no_room"] else ""
     return dim(f"{count_memories(told)}, about {document['tokens']:,} tokens, {room}{left_out}")
