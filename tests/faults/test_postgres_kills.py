@@ -151,6 +151,7 @@ def test_a_connection_that_is_cut_at_any_statement_leaves_a_memory_once_or_not_a
         with Memory(url, embedder="none") as memory, monkeypatch.context() as patch:
             memory.stats()
             patch.setattr(Session, "send", cut(Session.send))
+            patch.setattr(Session, "send_numbered", cut(Session.send_numbered))
             acknowledged = True
             try:
                 memory.remember(text, tags=["a"])

@@ -93,3 +93,25 @@ def test_the_server_knows_the_size_of_what_was_imported(postgres_stores: EmptySt
             (address.schema,),
         ).fetchall()
     assert found == [(1.0,)]
+
+
+def test_rows_are_put_many_at_once_and_a_memory_that_is_written_twice_is_kept_as_it_was_last(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lines = [{"text": f"memory {n}", "key": f"note:{n % 40}", "tags": ["odd" if n % 2 else "even"]} for n in range(64)]
+    file = tmp_path / "twice.jsonl"
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    sent: list[str] = []
+    send = Session.send_numbered
+
+    def counted(session: Session, sql: str, values: Any) -> None:
+        sent.append(sql)
+        send(session, sql, values)
+
+    monkeypatch.setattr(Session, "send_numbered", counted)
+    memory.import_(file)
+    # Each line is five rows; those that change a memory go one by one.
+    assert len(sent) < 3 * len(lines)
+    kept = {record.key: (record.text, record.tags) for record in memory.list(limit=99) if record.key}
+    assert kept == {line["key"]: (line["text"], tuple(line["tags"])) for line in lines}
+    assert [finding for finding in memory.doctor() if finding.level == "problem"] == []

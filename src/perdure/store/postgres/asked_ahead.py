@@ -1,8 +1,13 @@
-"""Questions that a write transaction will ask, asked together with its beginning: one trip to the server for all."""
+"""What a write transaction says together: the questions it will ask, with its beginning, in one trip to the server for
+all; and the rows that it puts, several in one statement.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast
 
 from perdure.store.postgres.connection import Bindings, Row
@@ -16,9 +21,15 @@ Subject: TypeAlias = tuple[str, Any]
 _SUBJECTS: Final = ("number", "key", "content_hash", "request", "digests")
 
 
+# Rows in one statement. Other numbers of rows go one by one, so that there are only two statements to prepare.
+ROWS_TOGETHER: Final = 16
+_ROW: Final = re.compile(r"(?<=VALUES )\((?:\s*%(?:\(\w+\))?s,?)+\s*\)")
+_PLACE: Final = re.compile(r"%(?:\((\w+)\))?s")
+
+
 class AskedAhead:
     """A transaction that knows some answers already. Each is true until the transaction changes what it is about, which
-    `forget` tells.
+    `forget` tells. Rows that are `put` are sent before whatever else is said, and `send_rows` sends them at the end.
     """
 
     def __init__(self, transaction: Transaction) -> None:
@@ -26,6 +37,25 @@ class AskedAhead:
         self.schema = transaction.schema
         self._answers: dict[_Key, list[Row]] = {}
         self._about: dict[Subject, list[_Key]] = {}
+        self._rows: dict[str, dict[Hashable, Row]] = {}
+
+    def put(self, sql: str, key: Hashable, bindings: Bindings) -> None:
+        """A row for the statement, which puts rows by VALUES. `key` is what no two rows of one statement may share."""
+        rows = self._rows.setdefault(sql, {})
+        if key in rows or len(rows) == ROWS_TOGETHER:
+            self.send_rows()
+            rows = self._rows.setdefault(sql, {})
+        rows[key] = _row(sql, bindings)
+
+    def send_rows(self) -> None:
+        waiting, self._rows = self._rows, {}
+        for sql, rows in waiting.items():
+            if len(rows) == ROWS_TOGETHER:
+                together = [value for row in rows.values() for value in row]
+                self._transaction.send_numbered(_of_rows(sql, ROWS_TOGETHER), together)
+            else:
+                for row in rows.values():
+                    self._transaction.send_numbered(_of_rows(sql, 1), row)
 
     def look_ahead(self, first: Question, others: Sequence[Question], memories: str) -> list[Row]:
         """The answer to the first question; those to the others are kept. Statements that begin with `memories` answer
@@ -56,13 +86,38 @@ class AskedAhead:
     def ask(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> list[Row]:
         if self._answers and (rows := self._answers.get(_key(sql, bindings))) is not None:
             return rows
+        self.send_rows()
         return self._transaction.ask(sql, bindings, prepare=prepare)
 
     def ask_all(self, questions: Sequence[Question], *, prepare: bool | None = None) -> list[list[Row]]:
+        self.send_rows()
         return self._transaction.ask_all(questions, prepare=prepare)
 
     def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> None:
+        self.send_rows()
         self._transaction.send(sql, bindings, prepare=prepare)
+
+
+@lru_cache
+def _names(sql: str) -> tuple[str, ...]:
+    """Of the values of a row, in their order, where the statement has names for them."""
+    row = _ROW.search(sql)
+    return tuple(_PLACE.findall(row[0])) if row else ()
+
+
+def _row(sql: str, bindings: Bindings) -> Row:
+    return tuple(bindings[name] for name in _names(sql)) if isinstance(bindings, Mapping) else tuple(bindings or ())
+
+
+@lru_cache
+def _of_rows(sql: str, count: int) -> str:
+    """The statement for several rows, whose values have numbers instead of names."""
+    numbers = itertools.count(1)
+
+    def rows(found: re.Match[str]) -> str:
+        return ", ".join(_PLACE.sub(lambda _: f"${next(numbers)}", found[0]) for _ in range(count))
+
+    return _ROW.sub(rows, sql)
 
 
 def _key(sql: str, bindings: Bindings) -> _Key:

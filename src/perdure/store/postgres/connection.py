@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Final, LiteralString, TypeAlias, cast
 
 import psycopg
-from psycopg import Cursor
+from psycopg import Cursor, RawCursor
 from psycopg.adapt import Loader
 from psycopg.pq import Format
 from psycopg.types.numeric import Int8BinaryDumper
@@ -41,6 +41,14 @@ class _BinaryCursor(Cursor[Row]):
         self.format = Format.BINARY
 
 
+class _NumberedCursor(RawCursor[Row]):
+    """Takes a statement as the server does: the driver reads others for their places, long ones each time anew."""
+
+    def __init__(self, connection: psycopg.Connection[Any], **options: Any) -> None:
+        super().__init__(connection, **options)
+        self.format = Format.BINARY
+
+
 class Session:
     """A connection with its pipeline. It keeps no state between transactions, so a pooler may stand in between."""
 
@@ -54,6 +62,10 @@ class Session:
 
     def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> Cursor[Row]:
         return self._connection.execute(cast("LiteralString", sql), bindings, prepare=prepare)
+
+    def send_numbered(self, sql: str, values: Sequence[Any]) -> None:
+        """A statement whose places are $1, $2 and so on."""
+        _NumberedCursor(self._connection).execute(cast("LiteralString", sql), values)
 
     def ask(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> list[Row]:
         """Everything that was sent before is answered with it."""

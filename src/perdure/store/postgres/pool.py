@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 from uuid import UUID
 from weakref import WeakSet
 
@@ -53,6 +53,13 @@ class Transaction:
         """The answer is not waited for; an error shows with a later statement or the commit."""
         try:
             self._begun().send(sql, bindings, prepare=prepare)
+        except OF_THE_DRIVER as error:
+            raise self._failed(error) from error
+
+    def send_numbered(self, sql: str, values: Sequence[Any]) -> None:
+        """The same for a statement whose places are $1, $2 and so on."""
+        try:
+            self._begun().send_numbered(sql, values)
         except OF_THE_DRIVER as error:
             raise self._failed(error) from error
 

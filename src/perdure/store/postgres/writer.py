@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -173,6 +173,11 @@ class PostgresWriter(PostgresReader):
         self.has_sent = True
         self._transaction.send(self._sql[name], {**self._bindings, **bindings})
 
+    def _put_row(self, name: str, row_key: Hashable, **bindings: Any) -> None:
+        """Sent later, with others of its kind: see `AskedAhead.put`."""
+        self.has_sent = True
+        self._ahead.put(self._sql[name], row_key, {**self._bindings, **bindings})
+
     def _rows(self, condition: str, **bindings: Any) -> list[Row]:
         rows = super()._rows(condition, **bindings)
         for row in rows:
@@ -206,12 +211,12 @@ class PostgresWriter(PostgresReader):
         slot, memory_id, *covered = encode_row(record, number, entry.passage_hash)
         salt, body = payload or (os.urandom(SALT_BYTES), encode_payload(record, change.provenance))
         self.has_sent = True
-        self._transaction.send(self._sql["put_memory"], (self.key, slot, UUID(bytes=memory_id), *covered))
+        self._ahead.put(self._sql["put_memory"], number, (self.key, slot, UUID(bytes=memory_id), *covered))
         point("put: memory written")
         if before.tags and before.tags != record.tags:
             self._send("delete_tags", number=number)
         for tag in dict.fromkeys(record.tags) if before.tags != record.tags else ():
-            self._send("put_tag", number=number, tag=tag)
+            self._put_row("put_tag", (number, tag), number=number, tag=tag)
         links = links_of(record)
         for kind, target in before.links - links:
             self._send("delete_link", number=number, kind=kind, target=UUID(bytes=target))
@@ -223,7 +228,7 @@ class PostgresWriter(PostgresReader):
         texts = (("content_hash", bytes.fromhex(record.content_hash)), ("key", record.key), ("request", change.request))
         self._ahead.forget(("number", number), *texts)
         self._append(number, record.id, record.version, change, digest_of(salt, body.encode()))
-        self._send("put_payload", seq=row.seq, salt=salt, body=body)
+        self._put_row("put_payload", row.seq, seq=row.seq, salt=salt, body=body)
         self._known[number] = after
         point("put: revision written")
         return record
@@ -249,7 +254,7 @@ class PostgresWriter(PostgresReader):
         if after.terms is None and before.terms is not None:
             self._send("delete_entry", number=number)
         elif after.terms is not None and (after.terms, after.tokens) != (before.terms, before.tokens):
-            self._send("put_entry", number=number, terms=after.terms, tokens=after.tokens)
+            self._put_row("put_entry", number, number=number, terms=after.terms, tokens=after.tokens)
         for side, sign in ((before, -1), (after, 1)):
             if side.terms is not None:
                 self._row.documents += sign
@@ -471,6 +476,7 @@ class PostgresWriter(PostgresReader):
             )  # fmt: skip
         elif self._is_new and self.has_sent:
             self._send("delete_namespace")
+        self._ahead.send_rows()
         return self.has_sent
 
     @property
@@ -507,7 +513,7 @@ class PostgresWriter(PostgresReader):
             self.key, line.seq, number, UUID(bytes=pack_id(memory)), version, line.operation, line.actor, line.surface,
             line.session, line.request, line.at, line.batch, digest, self._row.head,
         )  # fmt: skip
-        self._transaction.send(self._sql["append_revision"], line_columns)
+        self._ahead.put(self._sql["append_revision"], line.seq, line_columns)
         if change.request is not None:
             self._requests.add(change.request)
 
