@@ -170,7 +170,6 @@ JSON_KEYS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "is_new": ("boolean", "that was otherwise before"),
         "query": ("string or null", "what was asked for it, made of its project; null where nothing is known of that"),
         "characters": ("number", "how long the text is"),
-        "from_files": ("number", "entries of Markdown files that a session is told, where the store tells none"),
         "diagnostics": ("string", "the last line of the text: how it was found"),
         "entries": ("array of objects", "the learnings in the text, best first"),
         "no_room": ("array of objects", "learnings that were chosen and found no room"),

@@ -20,6 +20,7 @@ from perdure.location import locate
 from perdure.store.port import LogFilter
 from perdure.store.postgres.address import parse_address
 from perdure.store.postgres.connection import Session
+from perdure.store.postgres.log_notes import NOTES
 from perdure.store.postgres.migrate import migrate
 from perdure.testing.records import read_once
 
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from postgres_stores import EmptyStores
 
 WRITERS = 4
+GONE = (
+    "Namespace 'default': lines 6 to 7 of the log are gone, although acknowledged: a server without the latest commits "
+    "took over, or the database was restored."
+)
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +202,13 @@ def test_a_standby_that_lost_lines_answers_from_its_own_log():
             memory.remember("juice that is kept")
             assert [hit.record.text for hit in memory.recall("coffee milk").hits] == []
             assert [hit.record.text for hit in memory.recall("juice").hits] == ["juice that is kept"]
+            assert [finding.sentence for finding in memory.doctor() if finding.level == "problem"] == [GONE]
+        # Another process on the machine knows it as well, however much is written meanwhile.
+        with Memory(both, embedder="none") as memory:
+            for n in range(2 * NOTES):
+                memory.remember(f"bread number {n}")
+            assert [finding.sentence for finding in memory.doctor() if finding.level == "problem"] == [GONE]
+            assert f"The log is accepted as it is now. {GONE}" in {each.sentence for each in memory.doctor(repair=True)}
             assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
     finally:
         primary.remove()

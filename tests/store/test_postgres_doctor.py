@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, LiteralString, cast
 
 import psycopg
@@ -10,6 +11,7 @@ import pytest
 
 from perdure.ids import content_hash
 from perdure.model import Filter, Identity
+from perdure.store.postgres.log_notes import NOTES
 from perdure.store.postgres.store import PostgresStore
 from perdure.testing.records import (
     GENERATION,
@@ -25,6 +27,8 @@ from perdure.testing.records import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from postgres_stores import EmptyStores
 
 Damage = Callable[[str], None]
@@ -110,3 +114,34 @@ def test_what_was_left_of_an_erased_memory_goes(store: PostgresStore, damage: Da
     list(store.repair())
     assert store.generations()[0].generation == GENERATION
     assert not any("still partly there" in finding.sentence for finding in problems(store))
+
+
+def gone(store: PostgresStore) -> list[str]:
+    """What doctor says about lines that are no longer in the log."""
+    return [finding.sentence for finding in store.check() if (finding.check, finding.level) == ("mirror", "problem")]
+
+
+def test_each_machine_names_the_lines_that_it_wrote_and_the_log_has_lost(
+    store: PostgresStore, damage: Damage, tmp_path: Path
+) -> None:
+    here, there = (PostgresStore.open(store._address, notes=tmp_path / "data" / name) for name in ("here", "there"))
+    with closing(here), closing(there):
+        for n in range(NOTES):
+            remember(here, f"here {n}")
+            remember(there, f"there {n}")
+        assert (gone(here), gone(there)) == ([], [])
+        last = 3 + 2 * NOTES
+        damage(f"DELETE FROM revision WHERE seq > {last - 3}")  # noqa: S608
+        assert [f"line {last - 1} of the log is gone" in sentence for sentence in gone(here)] == [True]
+        assert [f"lines {last - 2} and {last} of the log are gone" in sentence for sentence in gone(there)] == [True]
+        damage("DELETE FROM namespace")
+        assert "A namespace that is missing" in gone(here)[0]
+
+
+def test_a_note_that_cannot_be_kept_or_read_is_no_error(store: PostgresStore, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"no folder")
+    (tmp_path / "torn").write_bytes(b"not ours at all" * 99)
+    for notes in (tmp_path / "file" / "notes", tmp_path / "torn"):
+        with closing(PostgresStore.open(store._address, notes=notes)) as opened:
+            remember(opened, f"kept all the same, {notes.name}")
+            assert gone(opened) == []

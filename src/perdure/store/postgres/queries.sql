@@ -659,6 +659,10 @@ ORDER BY changed.number;
 -- Whether a position that an index stood at is still in the log, and is what it was.
 SELECT hash FROM perdure.revision WHERE namespace = %(namespace)s AND seq = %(seq)s;
 
+-- name: line_hashes
+-- Which of the lines that a machine has written are still in the log, and are what they were.
+SELECT seq, hash FROM perdure.revision WHERE namespace = %(namespace)s AND seq = ANY(%(seqs)s::bigint[]);
+
 -- name: vectors_after
 -- All vectors of a generation, in the order of their table: a look-up for each memory would cost more.
 SELECT position, passage_hash, data FROM perdure.vector

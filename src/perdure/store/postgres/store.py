@@ -20,6 +20,7 @@ from perdure.store.port import About, IndexChanges, IndexRow, Pending, Position,
 from perdure.store.postgres import checkpoints, index_feed, transfer
 from perdure.store.postgres.address import Address, parse_address
 from perdure.store.postgres.connection import Row
+from perdure.store.postgres.log_notes import LogNotes
 from perdure.store.postgres.migrate import check_schema, newest_schema
 from perdure.store.postgres.models import require_generation
 from perdure.store.postgres.pool import EVERYWHERE, PostgresPool, Transaction
@@ -32,6 +33,8 @@ from perdure.store.use import with_unwritten
 from perdure.text.entry import passage
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from perdure.auth.tokens import Tokens
     from perdure.llm.port import Parked
     from perdure.providers.call import ProviderCall
@@ -60,6 +63,7 @@ def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool 
         busy_seconds=settings.busy_seconds,
         clock=clock,
         connections=max(LEAST_CONNECTIONS, settings.store_connections),
+        notes=settings.store.beside("head"),
     )
 
 
@@ -71,13 +75,14 @@ def _of_note(namespace: str | None) -> UUID:
 class PostgresStore:
     """One schema of one database. Safe to use from any thread."""
 
-    def __init__(self, address: Address, pool: PostgresPool, clock: Clock) -> None:
+    def __init__(self, address: Address, pool: PostgresPool, clock: Clock, notes: Path | None = None) -> None:
         self._address = address
         self._pool = pool
         self._clock = clock
         self._sql = queries(address.schema)
         self._use = PostgresUse(pool, self._sql)
         self._writer_settings = WriterSettings(self._sql, clock, self._require_generation, {})
+        self._log_notes = None if notes is None else LogNotes(notes, self._hashes_at)
         # The generation that serves, by its id, as it was last read; None when it has to be read again.
         self._serving: tuple[int | None, Generation | None] | None = None
 
@@ -89,8 +94,11 @@ class PostgresStore:
         busy_seconds: float = 30.0,
         clock: Clock = system_clock,
         connections: int = DEFAULT_CONNECTIONS,
+        notes: Path | None = None,
     ) -> PostgresStore:
-        """The tables must be there: `perdure migrate` makes them."""
+        """The tables must be there: `perdure migrate` makes them. `notes` is the file that shows which lines are gone
+        after a failover; without it nobody knows.
+        """
         pool = PostgresPool(address, most=connections, busy_seconds=busy_seconds)
         try:
             ((*found,),) = pool.ask(EVERYWHERE, (queries(address.schema)["schema_of"], None))
@@ -98,7 +106,7 @@ class PostgresStore:
         except BaseException:
             pool.close()
             raise
-        return cls(address, pool, clock)
+        return cls(address, pool, clock, notes)
 
     @property
     def address(self) -> str:
@@ -149,6 +157,8 @@ class PostgresStore:
                 raise StoreRolledBack from None
         for writer in writers.values():
             self._learn_serving(writer.serving)
+            if self._log_notes is not None and (lines := writer.noted_lines):
+                self._log_notes.note(lines)
         if any(writer.has_doubled for writer in writers.values()):
             self._refresh_statistics()
 
@@ -158,6 +168,13 @@ class PostgresStore:
         """
         with suppress(PerdureError), self._pool.writing(EVERYWHERE) as transaction:
             transaction.send(self._sql["refresh_statistics"], prepare=False)
+
+    def _hashes_at(self, namespace: UUID, seqs: Sequence[int]) -> dict[int, bytes]:
+        (rows,) = self._pool.ask(namespace, (self._sql["line_hashes"], {"namespace": namespace, "seqs": list(seqs)}))
+        return dict(rows)
+
+    def _names(self) -> dict[UUID, str]:
+        return {UUID(bytes=key): name for key, name, *_ in self._ask_everywhere("namespaces")}
 
     def _was_kept(self, writers: Iterable[PostgresWriter]) -> bool:
         """Whether a transaction whose connection was lost at its end was committed: the log has its last line, whose
@@ -519,12 +536,16 @@ class PostgresStore:
     def check(self) -> Iterator[Finding]:
         from perdure.store.postgres.doctor import check
 
-        return check.check(self._pool, self._sql)
+        yield from check.check(self._pool, self._sql)
+        if self._log_notes is not None:
+            yield from self._log_notes.check(self._names())
 
     def repair(self) -> Iterator[Finding]:
         from perdure.store.postgres.doctor import repair
 
-        return repair.repair(self._pool, self._sql)
+        yield from repair.repair(self._pool, self._sql)
+        if self._log_notes is not None:
+            yield from self._log_notes.accept(self._names())
 
     def scrub(self, *, patience: float) -> Scrubbed:  # noqa: ARG002
         """No statement of Perdure finds what was erased. Its bytes are the database's own, and in places that only

@@ -27,6 +27,7 @@ from perdure.store.port import About, LogFilter, Review
 from perdure.store.postgres.asked_ahead import AskedAhead
 from perdure.store.postgres.checkpoints import columns
 from perdure.store.postgres.connection import Row
+from perdure.store.postgres.log_notes import NotedLines
 from perdure.store.postgres.models import parked_columns
 from perdure.store.postgres.pool import Question, Transaction
 from perdure.store.postgres.reader import NamespaceRow, PostgresReader, generation_key, require_name, sayable, scope_of
@@ -489,6 +490,13 @@ class PostgresWriter(PostgresReader):
         """Whether the log or the vectors have grown past a power of two that is worth new statistics."""
         grown = (self._first_seq, self._row.seq), (self._first_vector, self._row.vector)
         return any(after >= SMALLEST_COUNTED and before.bit_length() < after.bit_length() for before, after in grown)
+
+    @property
+    def noted_lines(self) -> NotedLines | None:
+        """The lines that this transaction has appended, if it has appended any."""
+        if self.last_line is None:
+            return None
+        return NotedLines(self.key, self._first_seq + 1, *self.last_line)
 
     @property
     def log_end(self) -> Row:
