@@ -135,18 +135,21 @@ def _call(demo: Demo, call: Mapping[str, Any]) -> dict[str, Any]:
 
 def found_by_meaning(demo: Demo) -> Iterator[str]:
     """Which of the learnings is told first, and by which signals."""
+    if not demo.told[-1]:
+        says = "The session is told nothing: without a model nothing says that the lesson of the shop fits."
+        yield from demo.remark(says, good=demo.ask("recall", _TASK)["mode"] == "keyword")
+        return
     explained: dict[str, Any] = demo.ask("session", "explain", "--last")
     entries: list[dict[str, Any]] = explained.get("entries", [])
     title, signals = (entries[0]["title"], entries[0]["explain"]) if entries else ("", {"vector": {"rank": 0}})
-    if "vector" not in signals:
-        yield from demo.remark("There is no model here, so what matters most comes first, not what fits best.")
-        return
     good = title == "Silent retries" and signals["vector"]["rank"] == 1 and "keyword" not in signals
     says = "The lesson of the shop comes first, in a clinic: found by meaning, with no word in common."
     yield from demo.remark(says if good else "The lesson of the shop should have come first.", good=good)
 
 
 def explain_the_first(demo: Demo) -> Iterator[str]:
+    if not demo.told[-1]:
+        return
     yield demo.prompt("perdure session explain --last | head -n 1")
     line = demo.answer("session", "explain", "--last", PERDURE_LAYOUT="plain").partition("\n")[0]
     yield from map(safe, wrap(line.replace("\t", "  "), width()))
