@@ -37,9 +37,10 @@ FROM perdure.namespace WHERE namespace = %(namespace)s;
 
 -- name: refresh_statistics
 -- Only of what plans are chosen by, and never while somebody else does.
-ANALYZE (SKIP_LOCKED) perdure.memory (namespace, number, state), perdure.entry (namespace, number),
-    perdure.revision (namespace, seq, number), perdure.payload (namespace, seq),
-    perdure.vector (namespace, position, generation), perdure.use (namespace, number);
+ANALYZE (SKIP_LOCKED) perdure.memory (namespace, number, id, key, content_hash, passage_hash, state),
+    perdure.entry (namespace, number), perdure.revision (namespace, seq, number, request, batch),
+    perdure.payload (namespace, seq), perdure.vector (namespace, position, generation, passage_hash),
+    perdure.use (namespace, number);
 
 -- name: namespace_row
 -- What a reader needs of the namespace itself.
