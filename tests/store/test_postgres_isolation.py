@@ -31,7 +31,8 @@ WHOLE = re.compile(r"^(SELECT|UPDATE|DELETE|INSERT)\b(?!.*\b(WHERE|AND|,|\()$)",
 OWN = re.compile(r"(\w+\.)?namespace = (%\(namespace\)s|ANY\(%\(namespaces\)s::uuid\[\]\))")
 # What is bound to a parameter. Every number and text of a memory below is among them.
 VALUES: dict[str, Any] = {
-    "numbers": [1], "seqs": [1], "positions": [1], "passages": [], "digests": [], "tiers": ["critical"],
+    "numbers": [1], "seqs": [1], "positions": [1], "passages": [], "digests": [],
+    "content_hashes": [], "conversations": [], "tiers": ["critical"],
     "kinds": ["evidence"], "namespaces": [OURS], "memories": [], "limit": 9, "after": 0, "last": 99, "seq": 0,
     "vector": 0, "number": 1, "id": 1, "from": 0.0, "below": 1.0, "high": 0.5, "unrelated": 0.5, "everything":
     True, "key": "drink:tea", "state": "active", "prefix": "", "schema": "public", "moment": to_micros(NOON) *

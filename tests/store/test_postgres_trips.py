@@ -115,3 +115,25 @@ def test_rows_are_put_many_at_once_and_a_memory_that_is_written_twice_is_kept_as
     kept = {record.key: (record.text, record.tags) for record in memory.list(limit=99) if record.key}
     assert kept == {line["key"]: (line["text"], tuple(line["tags"])) for line in lines}
     assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
+
+
+def test_an_import_that_asks_about_many_texts_at_once_decides_as_on_a_file(
+    postgres_stores: EmptyStores, tmp_path: Path
+) -> None:
+    """The same texts in several scopes, some of them there already, and one that was forgotten."""
+    file = tmp_path / "scopes.jsonl"
+    places: tuple[dict[str, str], ...] = ({}, {"conversation_id": "a"}, {"conversation_id": "b"}, {"spec_folder": "a"})
+    lines = [{"text": f"memory {n % 9}", "created_at": "2020-01-01T00:00:00Z", **places[n % 4]} for n in range(36)]
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+    def lived(store: str) -> list[Any]:
+        with Memory(store, embedder=WordEmbedder()) as memory:
+            memory.remember("memory 1")
+            memory.remember("memory 2", conversation_id="b")
+            memory.forget(memory.remember("memory 3").record.number)
+            done = [memory.import_(file) for _ in range(2)]
+            kept = [(each.number, each.text, each.conversation_id, each.spec_folder) for each in memory.list(limit=99)]
+        assert [(each.inserted, each.present, each.skipped_deleted) for each in done] == [(33, 2, 1), (0, 35, 1)]
+        return kept
+
+    assert lived(postgres_stores.new_url()) == lived(str(tmp_path / "memory.db"))

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from perdure.store.postgres.connection import Bindings, Row
 from perdure.store.postgres.pool import Question, Transaction
@@ -25,6 +25,14 @@ _SUBJECTS: Final = ("number", "key", "content_hash", "request", "digests")
 ROWS_TOGETHER: Final = 16
 _ROW: Final = re.compile(r"(?<=VALUES )\((?:\s*%(?:\(\w+\))?s,?)+\s*\)")
 _PLACE: Final = re.compile(r"%(?:\((\w+)\))?s")
+
+
+class Together(NamedTuple):
+    """One question instead of many. `answer` picks the answer to one of them from the rows for all."""
+
+    question: Question
+    parts: Sequence[Question]
+    answer: Callable[[Question, list[Row]], list[Row]]
 
 
 class AskedAhead:
@@ -57,21 +65,29 @@ class AskedAhead:
                 for row in rows.values():
                     self._transaction.send_numbered(_of_rows(sql, 1), row)
 
-    def look_ahead(self, first: Question, others: Sequence[Question], memories: str) -> list[Row]:
+    def look_ahead(
+        self, first: Question, others: Sequence[Question], memories: str, together: Sequence[Together] = ()
+    ) -> list[Row]:
         """The answer to the first question; those to the others are kept. Statements that begin with `memories` answer
         with rows of memories, which begin with a number.
         """
-        answer, *answers = self._transaction.ask_all([first, *others])
+        answer, *answers = self._transaction.ask_all([first, *others, *(each.question for each in together)])
         self._answers, self._about = {}, {}
-        for question, rows in zip(others, answers, strict=True):
-            key = _key(*question)
-            self._answers[key] = rows
-            subjects = [part for part in key[1] if part[0] in _SUBJECTS]
-            if key[0].startswith(memories):
-                subjects += (("number", row[0]) for row in rows)
-            for subject in subjects:
-                self._about.setdefault(subject, []).append(key)
+        for question, rows in zip(others, answers[: len(others)], strict=True):
+            self._keep(question, rows, memories)
+        for each, rows in zip(together, answers[len(others) :], strict=True):
+            for question in each.parts:
+                self._keep(question, each.answer(question, rows), memories)
         return answer
+
+    def _keep(self, question: Question, rows: list[Row], memories: str) -> None:
+        key = _key(*question)
+        self._answers[key] = rows
+        subjects = [part for part in key[1] if part[0] in _SUBJECTS]
+        if key[0].startswith(memories):
+            subjects += (("number", row[0]) for row in rows)
+        for subject in subjects:
+            self._about.setdefault(subject, []).append(key)
 
     def forget(self, *subjects: Subject) -> None:
         if self._answers:

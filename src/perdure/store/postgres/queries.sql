@@ -37,9 +37,10 @@ FROM perdure.namespace WHERE namespace = %(namespace)s;
 
 -- name: refresh_statistics
 -- Only of what plans are chosen by, and never while somebody else does.
-ANALYZE (SKIP_LOCKED) perdure.memory (namespace, number, state), perdure.entry (namespace, number),
-    perdure.revision (namespace, seq, number), perdure.payload (namespace, seq),
-    perdure.vector (namespace, position, generation), perdure.use (namespace, number);
+ANALYZE (SKIP_LOCKED) perdure.memory (namespace, number, id, key, content_hash, passage_hash, state),
+    perdure.entry (namespace, number), perdure.revision (namespace, seq, number, request, batch),
+    perdure.payload (namespace, seq), perdure.vector (namespace, position, generation, passage_hash),
+    perdure.use (namespace, number);
 
 -- name: namespace_row
 -- What a reader needs of the namespace itself.
@@ -146,6 +147,10 @@ ON CONFLICT (namespace, digest) DO UPDATE SET at = greatest(tombstone.at, exclud
 -- name: tombstone_since
 -- Evidence that is older than this must not bring the text back.
 SELECT max(at) FROM perdure.tombstone WHERE namespace = %(namespace)s AND digest = ANY(%(digests)s::bytea[]);
+
+-- name: tombstones_of
+-- The same of many texts at once.
+SELECT digest, at FROM perdure.tombstone WHERE namespace = %(namespace)s AND digest = ANY(%(digests)s::bytea[]);
 
 -- name: lift_tombstone
 -- The text was remembered again, so older evidence may mention it.
@@ -260,6 +265,12 @@ memory.content_hash = %(content_hash)s AND memory.conversation_id IS NOT DISTINC
 AND memory.spec_folder IS NOT DISTINCT FROM %(spec_folder)s AND memory.file_path IS NOT DISTINCT FROM %(file_path)s
 AND memory.anchor_id IS NOT DISTINCT FROM %(anchor_id)s AND memory.key IS NULL AND memory.state = 'active'
 ORDER BY memory.number LIMIT 1
+
+-- name: by_contents
+-- The same of many texts; the rest of the scope is left to who asks.
+memory.content_hash = ANY(%(content_hashes)s::bytea[]) AND memory.key IS NULL AND memory.state = 'active'
+AND coalesce(memory.conversation_id, '') = ANY(%(conversations)s::text[])
+ORDER BY memory.number
 
 -- name: all_after
 -- Every row of a namespace, whatever its state.

@@ -11,7 +11,7 @@ import os
 import secrets
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from perdure.buggify import point
@@ -24,7 +24,7 @@ from perdure.store.erasure import ERASE, passages_of
 from perdure.store.hash_chain import SALT_BYTES, Line, digest_of, genesis, link, tombstone_digests
 from perdure.store.links import Target, encoded_links, links_of
 from perdure.store.port import About, LogFilter, Review
-from perdure.store.postgres.asked_ahead import AskedAhead
+from perdure.store.postgres.asked_ahead import AskedAhead, Together
 from perdure.store.postgres.checkpoints import columns
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.log_notes import NotedLines
@@ -55,6 +55,10 @@ _TAGS: Final = -14
 _EVIDENCE: Final = -10
 _SUPERSEDES: Final = -8
 _MERGED_FROM: Final = -7
+# And from its beginning, what two memories of one text differ in.
+_SCOPE: Final = {"content_hash": 2, "conversation_id": 14, "spec_folder": 17, "file_path": 18, "anchor_id": 19}
+# From so many questions on, those about texts are asked together.
+MANY_QUESTIONS: Final = 8
 
 
 class _Before(NamedTuple):
@@ -121,7 +125,8 @@ class PostgresWriter(PostgresReader):
         secret = store.secrets.get(self.key)
         first = (self._sql["open_namespace"], self._bindings)
         questions = list(self._questions(about, secret)) if about else []
-        rows = self._ahead.look_ahead(first, questions, self._sql[self._select])
+        single, together = self._together(questions)
+        rows = self._ahead.look_ahead(first, single, self._sql[self._select], together)
         if not rows:
             # Without a row there is nothing to lock, and two who write the same text for the first time would both.
             transaction.send(
@@ -131,7 +136,7 @@ class PostgresWriter(PostgresReader):
                     "created_at": to_micros(store.clock()),
                 },
             )  # fmt: skip
-            rows = self._ahead.look_ahead(first, questions, self._sql[self._select])
+            rows = self._ahead.look_ahead(first, single, self._sql[self._select], together)
             self._is_new = rows[0][4] == 0 and rows[0][5] == 0
         own_name, own_secret, *counters, serving, generations = rows[0]
         self._row = _Counters(*counters)
@@ -164,6 +169,24 @@ class PostgresWriter(PostgresReader):
             if number is not None and 0 < number <= NUMBER_MASK:
                 yield self._rows_question("by_number", number=number)
                 yield self._sql["last_version"], {**self._bindings, "number": number}
+
+    def _together(self, questions: Sequence[Question]) -> tuple[Sequence[Question], Sequence[Together]]:
+        """What is asked by itself, and what is asked of many texts at once."""
+        if len(questions) < MANY_QUESTIONS:
+            return questions, ()
+        of_texts, of_tombstones = self._rows_question("by_content")[0], self._sql["tombstone_since"]
+        texts = [(sql, cast("dict[str, Any]", asked)) for sql, asked in questions if sql == of_texts]
+        tombstones = [(sql, cast("dict[str, Any]", asked)) for sql, asked in questions if sql == of_tombstones]
+        single = [question for question in questions if question[0] not in (of_texts, of_tombstones)]
+        hashes = {asked["content_hash"] for _, asked in texts}
+        conversations = {asked["conversation_id"] or "" for _, asked in texts}
+        digests = {digest for _, asked in tombstones for digest in asked["digests"]}
+        asked_texts = self._rows_question("by_contents", content_hashes=[*hashes], conversations=[*conversations])
+        asked_tombstones = self._sql["tombstones_of"], {**self._bindings, "digests": [*digests]}
+        return single, [
+            *([Together(asked_texts, texts, _first_in_scope)] if texts else ()),
+            *([Together(asked_tombstones, tombstones, _newest_tombstone)] if tombstones else ()),
+        ]
 
     def _own(self, name: str | None = None) -> NamespaceRow:
         row = self._row
@@ -539,6 +562,19 @@ class PostgresWriter(PostgresReader):
 
 def _before(tags: str | None, links: Row, terms: bytes | None, tokens: int | None) -> _Before:
     return _Before(tuple(json.loads(tags or "[]")), encoded_links(links), terms, tokens or 0)
+
+
+def _first_in_scope(question: Question, rows: list[Row]) -> list[Row]:
+    """As the condition `by_content` has it."""
+    asked = cast("dict[str, Any]", question[1])
+    scope = tuple(asked[name] for name in _SCOPE)
+    return [row for row in rows if tuple(row[at] for at in _SCOPE.values()) == scope][:1]
+
+
+def _newest_tombstone(question: Question, rows: list[Row]) -> list[Row]:
+    """As the statement `tombstone_since` has it."""
+    digests = cast("dict[str, Any]", question[1])["digests"]
+    return [(max((at for digest, at in rows if digest in digests), default=None),)]
 
 
 _NOTHING_BEFORE: Final = _Before((), set(), None, 0)
