@@ -41,6 +41,7 @@ SQL = re.compile(
 )
 # Who in the store may open a file, and which.
 MAY_OPEN = {
+    "erasure_ledger.py": "lists what was erased from a database; that of a file goes through `sidecar.py`",
     "log_notes.py": "notes what was written to a database, in a file beside which there is no store",
     "file.py": "creates the store's file, before SQLite has it",
     "filesystem.py": "reads the kernel's table of mounts",

@@ -792,21 +792,32 @@ class Memory(OpenMemory):
         )
 
     def doctor(
-        self, *, repair: bool = False, online: bool = False, secrets: bool = False, progress: Progress | None = None
+        self,
+        *,
+        repair: bool = False,
+        online: bool = False,
+        secrets: bool = False,
+        erased: StrPath | None = None,
+        progress: Progress | None = None,
     ) -> Iterator[model.Finding]:
         """Check everything that can be wrong with a store. `repair` first brings damaged records back from their
         history, where it can be proven, and rebuilds what is derived. `online` also asks the embedder and the language
         model whether they answer.
 
         `secrets` looks for secrets instead, in all namespaces and their history; `repair` then takes them out for good.
+
+        `erased` names a list of erased memories, `<store>-erased`: what is on it and has come back, because a database
+        was restored to an earlier moment, is first erased again.
         """
         services = self._services
+        ledger = None if erased is None else validation.check_path(erased)
         if validation.check_bool(secrets, "secrets"):
             return lifecycle.secret_sweep.sweep_secrets(services, repair=repair, progress=progress)
         models = lifecycle.provider_check.check_providers(services, online=validation.check_bool(online, "online"))
         from perdure.store.capabilities import examine
 
-        return chain(models, examine(services.store, repair=repair))
+        again = () if ledger is None else lifecycle.erase_again.erase_again(services, ledger)
+        return chain(again, models, examine(services.store, repair=repair))
 
     # -- shared by the verbs -------------------------------------------------------------------------------------------
 

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, LiteralString, cast
 
 import psycopg
 import pytest
+from cli.user import User
 
+from perdure import Memory
 from perdure.ids import content_hash
+from perdure.location import locate
 from perdure.model import Filter, Identity
+from perdure.services import copy_stores
 from perdure.store.postgres.log_notes import NOTES
 from perdure.store.postgres.store import PostgresStore
 from perdure.testing.records import (
@@ -145,3 +149,30 @@ def test_a_note_that_cannot_be_kept_or_read_is_no_error(store: PostgresStore, tm
         with closing(PostgresStore.open(store._address, notes=notes)) as opened:
             remember(opened, f"kept all the same, {notes.name}")
             assert gone(opened) == []
+
+
+def test_what_was_erased_and_is_back_after_a_restore_is_erased_again(
+    postgres_stores: EmptyStores, tmp_path: Path
+) -> None:
+    live, restored = postgres_stores.new_url(), postgres_stores.new_url()
+    with Memory(live, embedder="none", writer="person") as memory:
+        for text in ("tea in the morning", "milk", "bread"):
+            memory.remember(text)
+        memory.update(1, text="green tea in the morning")
+        # As the database was when its backup was made.
+        copy_stores(live, restored, None, lambda _name, _lines, _vectors: None)
+        memory.erase([1, 3], confirm=True)
+    ledger = locate(live).beside("erased")
+    assert ledger.stat().st_mode & 0o077 == 0
+    user = User({"PERDURE_STORE": restored, "PERDURE_EMBEDDER": "none"})
+    answer = user("doctor", "--erased", str(ledger), "--json")
+    assert answer.code == 0, answer.err
+    assert "Memories that were erased and had come back, erased again: 2." in answer.out
+    assert "erased again: 0." in user("doctor", "--erased", str(ledger)).out
+    with Memory(restored, embedder="none", writer="person") as memory:
+        assert [record.text for record in memory.list()] == ["milk"]
+        assert [line.record for line in memory.history(1)] == [None] * 3
+        assert "it is remembered again" in memory.remember("bread").notes[0]
+    (tmp_path / "other").write_text("no list", encoding="utf-8")
+    refused = user("doctor", "--erased", str(tmp_path / "other"))
+    assert (refused.code, "is not a list of erased memories" in refused.err) == (2, True)

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from perdure.cli.command import Target, command, option
+from perdure.cli.command import FilePath, Target, command, option
 from perdure.cli.exit_codes import OK, PROBLEM_FOUND
 from perdure.cli.progress import Bar
 from perdure.cli.render import View
@@ -42,7 +42,8 @@ _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 @option("--repair", is_flag=True, help="First rebuild the index, and bring damaged records back from their history.")
 @option("--online", is_flag=True, help="Also ask the embedder and the language model whether they answer.")
 @option("--secrets", is_flag=True, help="Look for secrets instead, in all namespaces; with --repair, take them out.")
-def main(target: Target, *, host: str | None, repair: bool, online: bool, secrets: bool) -> View:
+@option("--erased", type=FilePath(dir_okay=False), help="First erase again what a list names: STORE-erased.")
+def main(target: Target, *, host: str | None, repair: bool, online: bool, secrets: bool, erased: str | None) -> View:
     """Check the store and the project's settings, and repair the store; or check a coding agent.
 
     With HOST, such as claude-code, codex, copilot or gemini, the store is left alone: whether the host is configured,
@@ -50,15 +51,17 @@ def main(target: Target, *, host: str | None, repair: bool, online: bool, secret
 
     Each line is ok, a warning or a problem, with what to do about it. Exit code 0: no problem; 7: a problem was
     found. A repair never touches a sound record or any history; only with --secrets it does: each secret is replaced
-    by [REDACTED:kind], and what the history said with it is dropped for good. In a pipe: level, check, sentence,
-    remedy, with tabs.
+    by [REDACTED:kind], and what the history said with it is dropped for good. --erased is for a database that was
+    restored to an earlier moment. In a pipe: level, check, sentence, remedy, with tabs.
     """
-    if host is not None and (repair or online or secrets):
-        raise click.UsageError("--repair, --online and --secrets are about the store, not about a host.")
+    if host is not None and (repair or online or secrets or erased):
+        raise click.UsageError("--repair, --online, --secrets and --erased are about the store, not about a host.")
+    if secrets and erased:
+        raise click.UsageError("Use --secrets or --erased, not both.")
     levels: list[str] = []
 
     def examine() -> Iterator[Finding]:
-        found = findings_of_store(target, repair=repair, online=online, secrets=secrets)
+        found = findings_of_store(target, repair=repair, online=online, secrets=secrets, erased=erased)
         for finding in found if host is None else check_host(host_named(host), Path.cwd(), os.environ):
             levels.append(finding.level)
             yield finding
@@ -90,7 +93,9 @@ def main(target: Target, *, host: str | None, repair: bool, online: bool, secret
     )
 
 
-def findings_of_store(target: Target, *, repair: bool, online: bool, secrets: bool) -> Iterator[Finding]:
+def findings_of_store(
+    target: Target, *, repair: bool, online: bool, secrets: bool, erased: str | None = None
+) -> Iterator[Finding]:
     """Findings as they come. A store that cannot even be opened is one too; one that is only busy is not. Settings of
     the project that cannot be read are one, and the store is opened without them.
     """
@@ -99,7 +104,7 @@ def findings_of_store(target: Target, *, repair: bool, online: bool, secrets: bo
     settings = target.own_settings if any(finding.check == _PROJECT for finding in wrong) else None
     try:
         with target.memory(settings=settings) as memory, Bar("Looking for secrets") as bar:
-            yield from memory.doctor(repair=repair, online=online, secrets=secrets, progress=bar)
+            yield from memory.doctor(repair=repair, online=online, secrets=secrets, erased=erased, progress=bar)
         if not secrets:
             yield from Spool(target.own_settings.store).findings()
     except StoreBusy:

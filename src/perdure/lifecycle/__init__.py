@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         correction,
         egress,
         erase,
+        erase_again,
         feedback,
         forget,
         import_export,
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "backup", "capacity", "checkpoint", "constitution", "correction", "egress", "erase", "feedback", "forget",
-    "import_export", "lookup", "parked", "provider_check", "secret_sweep", "selection", "summary", "undo", "update",
-    "vectors", "versions", "write",
+    "backup", "capacity", "checkpoint", "constitution", "correction", "egress", "erase", "erase_again", "feedback",
+    "forget", "import_export", "lookup", "parked", "provider_check", "secret_sweep", "selection", "summary", "undo",
+    "update", "vectors", "versions", "write",
 ]  # fmt: skip
 
 

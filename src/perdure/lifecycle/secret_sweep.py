@@ -19,7 +19,7 @@ from perdure.lifecycle.write import Plan, apply_plan
 from perdure.lineage import DROPPED
 from perdure.model import Finding, Json, Record, Revision, replace_record
 from perdure.store.capabilities import Scrubbed, listed, scrub
-from perdure.store.port import LogFilter, Progress
+from perdure.store.port import LogFilter, Progress, Store
 from perdure.text.secrets import Redact, redact_nested
 from perdure.validation import changes_content
 from perdure.values import field_names
@@ -94,15 +94,30 @@ def sweep_secrets(services: Services, *, repair: bool, progress: Progress | None
 def find_exposures(
     services: Services, namespace: str, progress: Progress | None = None
 ) -> tuple[dict[int, Exposure], int]:
-    """By number, and where the log ends. A page at a time, so that nobody has to wait for a long read; what cannot be
-    read is left to the other checks of doctor.
-    """
+    """By number, and where the log ends."""
     exposures: dict[int, Exposure] = {}
     newest: dict[int, int] = {}
-    with services.store.read(namespace) as reader:
+    end = 0
+    for page, reached, end in log_pages(services.store, namespace):
+        for line in page:
+            newest[line.number] = line.seq
+            if kinds := kinds_in(line, services.redact):
+                exposures.setdefault(line.number, Exposure()).add(line, kinds)
+        if progress:
+            progress(reached, end)
+    for number, exposure in exposures.items():
+        exposure.newest = newest[number]
+    return exposures, end
+
+
+def log_pages(store: Store, namespace: str) -> Iterator[tuple[list[Revision], int, int]]:
+    """The log from its beginning, how far each page reaches, and where the log ends. A page at a time, so that nobody
+    has to wait for a long read; what cannot be read is left to the other checks of doctor.
+    """
+    with store.read(namespace) as reader:
         end = max((line.seq for line in reader.log(LogFilter(), limit=1)), default=0)
     for seq in range(0, end, _PAGE):
-        with services.store.read(namespace) as reader:
+        with store.read(namespace) as reader:
             try:
                 page = reader.log(LogFilter(after=seq, before=seq + _PAGE + 1), limit=_PAGE, newest=False)
             except StoreDamaged:
@@ -110,15 +125,7 @@ def find_exposures(
                 for at in range(seq, seq + _PAGE):
                     with suppress(StoreDamaged):
                         page += reader.log(LogFilter(after=at, before=at + 2), limit=1)
-        for line in page:
-            newest[line.number] = line.seq
-            if kinds := kinds_in(line, services.redact):
-                exposures.setdefault(line.number, Exposure()).add(line, kinds)
-        if progress:
-            progress(min(seq + _PAGE, end), end)
-    for number, exposure in exposures.items():
-        exposure.newest = newest[number]
-    return exposures, end
+        yield page, min(seq + _PAGE, end), end
 
 
 def kinds_in(line: Revision, redact: Redact) -> list[str]:
@@ -166,7 +173,7 @@ def plan_without_secrets(current: Record, redact: Redact, dropped: list[int]) ->
     return Plan(current, record, "annotate", "annotated", provenance=provenance)
 
 
-def scrub_bytes(services: Services) -> Iterator[Finding]:
+def scrub_bytes(services: Services, check: str = "repair_secrets") -> Iterator[Finding]:
     """Remove the bytes of what was dropped from every file, and say where they may still be."""
     scrubbed = Scrubbed(done=False)
     with suppress(StoreError):
@@ -174,10 +181,10 @@ def scrub_bytes(services: Services) -> Iterator[Finding]:
     drop_told_texts()
     if not scrubbed.done:
         sentence = "The bytes may still be in a log or an unfinished copy that another process uses."
-        yield Finding("repair_secrets", "warning", sentence, "They are removed when anybody opens the store next.")
+        yield Finding(check, "warning", sentence, "They are removed when anybody opens the store next.")
     if scrubbed.left:
         remedy = "Whoever keeps the database can remove them there."
-        yield Finding("repair_secrets", "warning", listed(scrubbed.left), remedy)
+        yield Finding(check, "warning", listed(scrubbed.left), remedy)
     if backups := known_backups(services.store):
         sentence = f"Backups that may still hold them: {', '.join(backups)}."
-        yield Finding("repair_secrets", "warning", sentence, "Delete them, and make a new one: perdure backup")
+        yield Finding(check, "warning", sentence, "Delete them, and make a new one: perdure backup")

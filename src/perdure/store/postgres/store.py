@@ -20,6 +20,7 @@ from perdure.store.port import About, IndexChanges, IndexRow, Pending, Position,
 from perdure.store.postgres import checkpoints, index_feed, transfer
 from perdure.store.postgres.address import Address, parse_address
 from perdure.store.postgres.connection import Row
+from perdure.store.postgres.erasure_ledger import ErasureLedger
 from perdure.store.postgres.log_notes import LogNotes
 from perdure.store.postgres.migrate import check_schema, newest_schema
 from perdure.store.postgres.models import require_generation
@@ -64,6 +65,7 @@ def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool 
         clock=clock,
         connections=max(LEAST_CONNECTIONS, settings.store_connections),
         notes=settings.store.beside("head"),
+        ledger=settings.store.beside("erased"),
     )
 
 
@@ -75,7 +77,9 @@ def _of_note(namespace: str | None) -> UUID:
 class PostgresStore:
     """One schema of one database. Safe to use from any thread."""
 
-    def __init__(self, address: Address, pool: PostgresPool, clock: Clock, notes: Path | None = None) -> None:
+    def __init__(
+        self, address: Address, pool: PostgresPool, clock: Clock, notes: Path | None = None, ledger: Path | None = None
+    ) -> None:
         self._address = address
         self._pool = pool
         self._clock = clock
@@ -83,6 +87,7 @@ class PostgresStore:
         self._use = PostgresUse(pool, self._sql)
         self._writer_settings = WriterSettings(self._sql, clock, self._require_generation, {})
         self._log_notes = None if notes is None else LogNotes(notes, self._hashes_at)
+        self._ledger = None if ledger is None else ErasureLedger(ledger)
         # The generation that serves, by its id, as it was last read; None when it has to be read again.
         self._serving: tuple[int | None, Generation | None] | None = None
 
@@ -95,9 +100,10 @@ class PostgresStore:
         clock: Clock = system_clock,
         connections: int = DEFAULT_CONNECTIONS,
         notes: Path | None = None,
+        ledger: Path | None = None,
     ) -> PostgresStore:
         """The tables must be there: `perdure migrate` makes them. `notes` is the file that shows which lines are gone
-        after a failover; without it nobody knows.
+        after a failover; without it nobody knows. `ledger` is the file that lists what is erased.
         """
         pool = PostgresPool(address, most=connections, busy_seconds=busy_seconds)
         try:
@@ -106,7 +112,7 @@ class PostgresStore:
         except BaseException:
             pool.close()
             raise
-        return cls(address, pool, clock, notes)
+        return cls(address, pool, clock, notes, ledger)
 
     @property
     def address(self) -> str:
@@ -159,6 +165,10 @@ class PostgresStore:
             self._learn_serving(writer.serving)
             if self._log_notes is not None and (lines := writer.noted_lines):
                 self._log_notes.note(lines)
+            if self._ledger is not None and writer.erased:
+                # The erasure has happened, so nothing may fail here.
+                with suppress(OSError):
+                    self._ledger.append(writer.erased, self._clock())
         if any(writer.has_doubled for writer in writers.values()):
             self._refresh_statistics()
 

@@ -7,24 +7,17 @@ backup that is older than an erasure is compared with it.
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Mapping
-from hashlib import sha256
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from perdure.clock import format_time, from_micros
 from perdure.ids import MemoryId
+from perdure.store.erasure import LedgerLines, append_lines, fingerprint, parse_ledger
 from perdure.store.rows import unpack_id
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.file import StoreFile, sync_directory
 from perdure.store.sqlite.sidecar import SIDECAR_SQL, opened
-from perdure.text.patterns import pattern
-
-_LINE: Final = pattern(rb"^([0-9a-f]{64}) ([0-9TZ:.+-]{0,40})$", re.MULTILINE)
-
-# The fingerprint of each id, and when the memory was erased.
-LedgerLines: TypeAlias = Mapping[str, str]
 
 
 class Erasure(NamedTuple):
@@ -34,18 +27,8 @@ class Erasure(NamedTuple):
     at: int
 
 
-def fingerprint(memory: str) -> str:
-    """An id is random enough that nobody finds it by guessing."""
-    return sha256(memory.encode()).hexdigest()
-
-
 def erasures(connection: Database) -> list[Erasure]:
     return [Erasure(unpack_id(memory), at) for memory, at in connection.execute(SIDECAR_SQL["erasures"])]
-
-
-def parse_ledger(content: bytes) -> LedgerLines:
-    """Lines that are torn or foreign are skipped."""
-    return {memory.decode(): at.decode() for memory, at in _LINE.findall(content)}
 
 
 class Ledger:
@@ -80,14 +63,8 @@ class Ledger:
     def _append(self, lines: LedgerLines) -> None:
         if not lines:
             return
-        text = "".join(f"{memory} {at}\n" for memory, at in lines.items())
         with opened(self._file, self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, lock=True) as descriptor:
-            size = os.fstat(descriptor).st_size
-            torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-            rest = memoryview((b"\n" if torn else b"") + text.encode())
-            while rest:
-                # The system may take a part at a time.
-                rest = rest[os.write(descriptor, rest) :]
-            os.fsync(descriptor)
-            if not size:
+            is_new = not os.fstat(descriptor).st_size
+            append_lines(descriptor, lines)
+            if is_new:
                 sync_directory(Path(self._file.directory))

@@ -26,6 +26,7 @@ from perdure.errors import BackupFailed, StoreDamaged, StoreError
 from perdure.ids import ContentHash, new_id
 from perdure.model import BackupRestored, Change, Identity, forgotten_as
 from perdure.remedies import Remedy, Run
+from perdure.store.erasure import LedgerLines, fingerprint, parse_ledger
 from perdure.store.hash_chain import genesis
 from perdure.store.port import Progress
 from perdure.store.rows import NUMBER_BITS, NUMBER_MASK, unpack_id
@@ -33,7 +34,7 @@ from perdure.store.sqlite import fork
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.backup import partial_files, staging
 from perdure.store.sqlite.backup.create import BACKUP_PATHS, CHECKSUM, copy_to, merge_paths, note_paths
-from perdure.store.sqlite.erasure_ledger import Ledger, LedgerLines, erasures, fingerprint, parse_ledger
+from perdure.store.sqlite.erasure_ledger import Ledger, erasures
 from perdure.store.sqlite.file import StoreFile, file_identity, size_of
 from perdure.store.sqlite.log_head import LogHead
 from perdure.store.sqlite.migrate import check_schema_version, migrate
