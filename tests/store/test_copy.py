@@ -71,12 +71,15 @@ def told(store: str | Path) -> dict[str, Any]:
         answer: dict[str, Any] = {"namespaces": inner.namespaces(), "generations": inner.generations()}
         for name in inner.namespaces():
             reader = read_once(inner, name)
+            kept = list(records(inner, name, Filter(states=STATES)))
+            # A process may still count the use of what it erased a moment ago; no file has it.
+            numbers = {record.number for record in kept}
             answer[name] = (
-                list(records(inner, name, Filter(states=STATES))),
+                kept,
                 reader.log(LogFilter(), limit=10_000),
                 inner.checkpoints(name),
                 reader.load(),
-                sorted(inner.use_counts(name)),
+                sorted(count for count in inner.use_counts(name) if count[0] in numbers),
                 reader.keyword_search(["tea", "milk"], Filter(), NOON, 20).best,
             )
         answer["history"] = memory.history(1)
