@@ -19,7 +19,14 @@ FRONT = "docs/README"
 project = "Perdure"
 extensions = ["myst_parser"]
 root_doc = FRONT
-include_patterns = ["docs/**.md", "bench/*.md", "bench/*/sets/README.md", "training/README.md", "*.md"]
+include_patterns = [
+    "docs/**.md",
+    "bench/*.md",
+    "bench/*/sets/README.md",
+    "bench/session_sets/README.md",
+    "training/README.md",
+    "*.md",
+]
 exclude_patterns = [".*", "dist", "packages", "requirements", "site", "src", "tests", "tools"]
 # Anchors as others make them of headings; and nothing in a line means more than it does in plain Markdown.
 myst_heading_anchors = 6

@@ -27,7 +27,16 @@ REPOSITORY = Path(__file__).parent.parent
 DOCS = REPOSITORY / "docs"
 MARKDOWN = sorted(
     path
-    for folder in ("", "docs", "docs/reference", "bench", "bench/learn/sets", "bench/recall/sets", "training")
+    for folder in (
+        "",
+        "docs",
+        "docs/reference",
+        "bench",
+        "bench/learn/sets",
+        "bench/recall/sets",
+        "bench/session_sets",
+        "training",
+    )  # fmt: skip
     for path in (REPOSITORY / folder).glob("*.md")
 )
 PAGES = [*MARKDOWN, REPOSITORY / "llms.txt"]
