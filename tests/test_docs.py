@@ -36,7 +36,7 @@ MARKDOWN = sorted(
         "bench/recall/sets",
         "bench/session_sets",
         "training",
-    )  # fmt: skip
+    )
     for path in (REPOSITORY / folder).glob("*.md")
 )
 PAGES = [*MARKDOWN, REPOSITORY / "llms.txt"]
