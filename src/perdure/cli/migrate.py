@@ -31,7 +31,7 @@ def main(target: Target, *, role: str | None, partitions: int, print_only: bool)
         statements = migration_statements(settings, partitions=partitions, role=role)
         return View(json={"statements": statements}, lines=statements)
     migrated = migrate_store(settings, partitions=partitions, role=role)
-    what = "made" if not migrated.schema_before else "renewed"
-    what = "up to date" if migrated.schema_before == migrated.schema else what
+    before, now = migrated.schema_before, migrated.schema
+    what = "made" if not before else "up to date" if before == now else "renewed"
     shown = safe(settings.store.shown)
-    return View(json=migrated, lines=[f"The tables in {shown} are {what}: schema {migrated.schema}."])
+    return View(json=migrated, lines=[f"The tables in {shown} are {what}: schema {now}."])

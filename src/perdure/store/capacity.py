@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 
 from perdure.values import value_class
 
@@ -27,6 +28,15 @@ class EvictionRule:
     high: float
     protected_tiers: tuple[str, ...] = ("constitutional", "critical")
     models_only: bool = False
+
+    @property
+    def classes(self) -> tuple[tuple[str, float, float], ...]:
+        """The states in the order in which they go, each with the importance from which and below which it does."""
+        return (
+            ("superseded", -inf, self.high),
+            ("active", -inf, min(self.low, self.high)),
+            ("active", self.low, self.high),
+        )
 
 
 @value_class

@@ -13,6 +13,7 @@ from perdure.embed.port import Generation
 from perdure.errors import Conflict
 from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
+from perdure.store.call_rows import decode_calls
 from perdure.store.postgres.pool import EVERYWHERE, PostgresPool
 from perdure.store.postgres.reader import generation_key
 from perdure.store.rows import FLOAT_BYTES, storable
@@ -81,19 +82,7 @@ def write_calls(pool: PostgresPool, sql: Mapping[str, str], calls: Sequence[Prov
 
 def calls(pool: PostgresPool, sql: Mapping[str, str], since: int, limit: int | None) -> list[ProviderCall]:
     (rows,) = pool.ask(EVERYWHERE, (sql["calls"], {"since": since, "limit": limit}))
-    found: list[ProviderCall] = []
-    for row in rows:
-        (
-            at, provider, model, host, purpose, items, sent_bytes, received_bytes, input_tokens, output_tokens, cost,
-            outcome,
-        ) = row  # fmt: skip
-        call = ProviderCall(
-            at=from_micros(at), provider=provider, model=model, host=host, purpose=purpose, items=items,
-            sent_bytes=sent_bytes, received_bytes=received_bytes, input_tokens=input_tokens,
-            output_tokens=output_tokens, cost=cost, outcome=outcome,
-        )  # fmt: skip
-        found.append(call)
-    return found
+    return decode_calls(rows)
 
 
 def parked_columns(parked: Parked) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
-from math import inf
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -339,13 +338,8 @@ class PostgresReader:
 
     def eviction_candidates(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
         """Class by class, in the order that the port states."""
-        classes = (
-            ("superseded", -inf, rule.high),
-            ("active", -inf, min(rule.low, rule.high)),
-            ("active", rule.low, rule.high),
-        )
         candidates: list[EvictionCandidate] = []
-        for state, low, high in classes:
+        for state, low, high in rule.classes:
             missing = limit - len(candidates)
             if missing <= 0:
                 break

@@ -11,6 +11,7 @@ from perdure.embed.port import Generation
 from perdure.errors import Conflict
 from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
+from perdure.store.call_rows import decode_calls
 from perdure.store.rows import FLOAT_BYTES, slot_of, storable
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.reader import NO_GENERATION, generation_id
@@ -64,19 +65,7 @@ def write_calls(connection: Database, calls: Sequence[ProviderCall]) -> None:
 
 
 def calls(connection: Database, since: int, limit: int) -> list[ProviderCall]:
-    found: list[ProviderCall] = []
-    for row in connection.execute(SQL["calls"], (since, limit)):
-        (
-            at, provider, model, host, purpose, items, sent_bytes, received_bytes, input_tokens, output_tokens, cost,
-            outcome,
-        ) = row  # fmt: skip
-        call = ProviderCall(
-            at=from_micros(at), provider=provider, model=model, host=host, purpose=purpose, items=items,
-            sent_bytes=sent_bytes, received_bytes=received_bytes, input_tokens=input_tokens,
-            output_tokens=output_tokens, cost=cost, outcome=outcome,
-        )  # fmt: skip
-        found.append(call)
-    return found
+    return decode_calls(connection.execute(SQL["calls"], (since, limit)))
 
 
 def park(connection: Database, namespace: int, parked: Parked) -> Parked | None:

@@ -8,7 +8,6 @@ from array import array
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from math import inf
 from typing import Final, Never, cast
 
 from perdure.clock import from_micros, to_micros
@@ -342,18 +341,13 @@ class SqliteReader:
 
     def eviction_candidates(self, rule: EvictionRule, limit: int) -> list[EvictionCandidate]:
         """Class by class, in the order that the port states."""
-        classes = (
-            ("superseded", -inf, rule.high),
-            ("active", -inf, min(rule.low, rule.high)),
-            ("active", rule.low, rule.high),
-        )
         shared: dict[str, Value] = {
             "namespace": self.namespace_id,
             "tiers": json.dumps(rule.protected_tiers),
             "by_model": BY_MODEL if rule.models_only else None,
         }
         candidates: list[EvictionCandidate] = []
-        for state, low, high in classes:
+        for state, low, high in rule.classes:
             missing = limit - len(candidates)
             if missing <= 0:
                 break
