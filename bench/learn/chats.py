@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,10 +25,12 @@ from perdure.settings import load
 SETS = Path(__file__).parent / "sets"
 OPEN = "chats.json"
 HELD_BACK = "chats_held_back.json"
+FURTHER = "chats_further.json"
 _ROLES = ("user", "assistant")
 _FIRST = 3
 _LATER = timedelta(seconds=1)
 _MOST = 1000
+_TOLD_AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 # Said behind each statement of a pair, so that it stands in a chat.
 _AROUND = (
     ("assistant", "Thanks for telling me."), ("user", "Can you convert two cups to millilitres?"),
@@ -98,7 +100,16 @@ def report(embedder: Embedder) -> None:
     together = measure(embedder, "auto", together=True)
     print(f"  all chats of a user as one conversation: {_told(together)}")
     print(f"\nTwelve more chats, held back: {_told(measure(embedder, 'auto', HELD_BACK))}")
+    print(f"\nTen further chats: {_told(measure(embedder, 'auto', FURTHER))}")
     print(f"  pairs of statements: {_counted(pairs(embedder))}")
+    print(f"  one of two facts of a message ends: {_of_two(one_of_two(embedder))}")
+
+
+def _of_two(counts: Counter[str]) -> str:
+    return (
+        f"{counts['ended']}/{counts['ends']} ended, {counts['unknown']} of them were no fact; "
+        f"{counts['wrong']}/{counts['stays']} that go on ended, {counts['lost']} were no fact"
+    )
 
 
 def _told(counts: Counter[str]) -> str:
@@ -207,12 +218,7 @@ def pairs(embedder: Embedder) -> Counter[str]:
         for number, pair in enumerate(found):
             for which in "ab":
                 at, name = datetime.fromisoformat(pair[f"date_{which}"]), pair[f"speaker_{which}"]
-                who = {"role": name} if name in _ROLES else {"role": "user", "speaker": name}
-                messages: list[dict[str, object]] = [{**who, "content": pair[which], "at": at}]
-                for minute, (role, text) in enumerate(_AROUND, 1):
-                    speaker = who if role == "user" else {"role": role}
-                    messages.append({**speaker, "content": text, "at": at + timedelta(minutes=minute)})
-                store.namespace(f"pair-{number}").conversation(f"chat-{which}").add_messages(messages)
+                _say(store.namespace(f"pair-{number}"), f"chat-{which}", name, pair[which], at)
         store.work()
         for number, pair in enumerate(found):
             memory, label = store.namespace(f"pair-{number}"), pair["label"]
@@ -226,6 +232,43 @@ def pairs(embedder: Embedder) -> Counter[str]:
             counts[f"{label}:without"] += not first
             counts[f"{label}:right"] += right.get(label, not is_ended)
     return counts
+
+
+def one_of_two(embedder: Embedder) -> Counter[str]:
+    """Each case in a namespace of its own, in two chats a month apart."""
+    cases = json.loads((SETS / "one_of_two.json").read_text("utf-8"))["cases"]
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "two.db", embedder=embedder) as store:
+        for number, case in enumerate(cases):
+            memory = store.namespace(f"case-{number}")
+            _say(memory, "chat-a", "user", case["told"], _TOLD_AT)
+            _say(memory, "chat-b", "user", case["later"], _TOLD_AT + timedelta(days=30))
+        store.work()
+        for number, case in enumerate(cases):
+            memory = store.namespace(f"case-{number}")
+            facts = memory.list(category=FACT_CATEGORIES, states=("active", "superseded"), limit=_MOST)
+            first = [fact for fact in facts if fact.valid_at == _TOLD_AT]
+            for word in filter(None, [case["ends"]]):
+                states = {fact.state for fact in first if word.lower() in fact.text.lower()}
+                counts["ends"] += 1
+                counts["ended"] += states == {"superseded"}
+                counts["unknown"] += not states
+            for word in case["stays"]:
+                states = {fact.state for fact in first if word.lower() in fact.text.lower()}
+                counts["stays"] += 1
+                counts["wrong"] += states == {"superseded"}
+                counts["lost"] += not states
+    return counts
+
+
+def _say(memory: Memory, chat: str, name: str, text: str, at: datetime) -> None:
+    """A statement, and small talk behind it."""
+    who = {"role": name} if name in _ROLES else {"role": "user", "speaker": name}
+    messages: list[dict[str, object]] = [{**who, "content": text, "at": at}]
+    for minute, (role, around) in enumerate(_AROUND, 1):
+        speaker = who if role == "user" else {"role": role}
+        messages.append({**speaker, "content": around, "at": at + timedelta(minutes=minute)})
+    memory.conversation(chat).add_messages(messages)
 
 
 def message_named(chat: str, reference: int | str) -> Said:

@@ -23,8 +23,8 @@ from perdure.episodes.episode import extract, said_at
 from perdure.episodes.segment import Rules, Said, first_cut
 from perdure.episodes.surprise import surprise
 from perdure.learn.people import People
+from perdure.learn.rules.languages import choose
 from perdure.learn.rules_engine import facts_told
-from perdure.learn.worth import choose
 from perdure.location import locate
 from perdure.settings import Settings
 from perdure.text.tokens import counter_of

@@ -15,9 +15,10 @@ from bench.learn.chats import OPEN, Chats, Said, message_named, told
 from bench.ours import local_embedder
 from perdure.embed import judge
 from perdure.embed.judge import PairVerdict
-from perdure.learn.judged import LIKELY, happened_once
-from perdure.learn.rule_facts import without_dates
-from perdure.learn.statements import is_english
+from perdure.learn.judged import LIKELY
+from perdure.learn.rules.english.changes import happened_once
+from perdure.learn.rules.english.statements import is_english
+from perdure.learn.rules.languages import without_dates
 from perdure.memory import Memory
 from perdure.model import Record
 

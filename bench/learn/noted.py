@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from perdure.learn.statements import statements
+from perdure.learn.rules.english.statements import statements
 
 SETS: Final = Path(__file__).parent / "sets"
 _NEAR: Final = 0.7

@@ -17,8 +17,9 @@ from statistics import mean, median
 from typing import Any, Final
 
 from bench.recall.data import Collection, Question
-from perdure.learn.statements import Statement, statements
-from perdure.learn.worth import choose, worth
+from perdure.learn.rules.english.statements import statements
+from perdure.learn.rules.english.worth import worth
+from perdure.learn.rules.languages import Statement, choose
 
 CATEGORIES: Final = (1, 2, 4)
 LEAST_COVERED: Final = 0.7

@@ -56,15 +56,34 @@ def test_what_can_both_be_true_is_no_contradiction(mind: Memory, first: str, sec
     assert not any(hit.contradicts for hit in mind.recall(second))
 
 
+ABOUT_WEEKDAYS = (
+    "Tuesday is when the paper bin goes out, the brown one on Friday.",
+    "The team lunch is on the first Thursday of the month, at the Vietnamese place by the canal.",
+    "I go swimming on Mondays and Thursdays before work.",
+)
+MOVED = "We moved the weekly planning from Monday to Wednesday at ten, because of the people in Lima."
+
+
 def test_a_statement_that_seems_to_end_everything_near_it_ends_nothing(mind: Memory):
-    for text in (
-        "Tuesday is when the paper bin goes out, the brown one on Friday.",
-        "The team lunch is on the first Thursday of the month, at the Vietnamese place by the canal.",
-        "I go swimming on Mondays and Thursdays before work.",
-    ):
+    for text in ABOUT_WEEKDAYS:
         mind.remember(text)
-    newest = "We moved the weekly planning from Monday to Wednesday at ten, because of the people in Lima."
-    assert mind.remember(newest).contradicts == ()
+    assert mind.remember(MOVED).contradicts == ()
+
+
+def test_nor_does_it_when_many_are_imported_and_the_older_ones_are_compared_first(mind: Memory):
+    others = (
+        f"{name} sings in the choir." for name in ("Ada", "Bo", "Cy", "Di", "Eli", "Fay", "Gus", "Hal", "Ivy", "Jo")
+    )
+    more = (
+        "The lake was frozen.",
+        "Oak burns slowly.",
+        "Our cat hates rain.",
+        "Salt melts ice.",
+        "The attic is dusty.",
+    )
+    mind.import_([{"text": text} for text in (*ABOUT_WEEKDAYS, *others, *more, MOVED)])
+    mind.work()
+    assert mind.conflicts() == []
 
 
 def test_the_command_line_says_what_is_contradicted_and_what_to_do(tmp_path: Path):

@@ -127,3 +127,12 @@ def test_no_text_occurs_twice() -> None:
     assert [text for text, count in Counter(texts).items() if count > 1] == []
     questions = [(chat["user"], question["question"]) for chat in CHATS for question in chat["questions"]]
     assert len(set(questions)) == len(questions)
+
+
+def test_of_two_facts_each_case_names_what_ends_and_what_goes_on_by_words_of_the_message() -> None:
+    cases: list[dict[str, Any]] = json.loads((SETS / "one_of_two.json").read_text(encoding="utf-8"))["cases"]
+    assert Counter(case["ends"] is not None for case in cases) == {True: 30, False: 10}
+    for case in cases:
+        words = [*filter(None, [case["ends"]]), *case["stays"]]
+        assert len(words) == 2
+        assert all(word.lower() in case["told"].lower() for word in words), case["told"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from perdure import Memory
-from perdure.learn.project_rules import project_rules
+from perdure.learn.rules.english.project_rules import project_rules
 from perdure.model import FACT_CATEGORIES, LEARNING_CATEGORIES, Record
 from perdure.session.listing import forget_session
 

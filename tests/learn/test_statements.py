@@ -11,9 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from perdure.learn.english_verbs import third_person
-from perdure.learn.statements import Statement, statements
-from perdure.learn.worth import choose, worth
+from perdure.learn.rules.english.statements import statements
+from perdure.learn.rules.english.verbs import third_person
+from perdure.learn.rules.english.worth import worth
+from perdure.learn.rules.languages import Statement, choose
 from tests.languages import CHINESE
 
 CATEGORIES = frozenset("identity preference interest personality relationship experience goal guideline".split())

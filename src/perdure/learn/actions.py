@@ -77,7 +77,6 @@ class FactAction:
     evidence: tuple[int, ...] = ()
     against: int | None = None
     metadata: Mapping[str, Json] = field(default_factory=lambda: NOTHING)
-    said: str = ""
 
 
 def parse_actions(answer: Mapping[str, Json]) -> list[FactAction]:

@@ -22,7 +22,8 @@ from perdure.learn.similar import unpacked
 from perdure.lifecycle.write import Plan, PreparedWrite, is_unchanged
 from perdure.lifecycle.write_context import COMPARED_WITH
 from perdure.model import ORIGIN_FIELDS, SCOPE_FIELDS, SPEAKER, Contradiction, Filter, Record, Remembered
-from perdure.recall.query import check_request
+from perdure.recall.query import SearchRequest
+from perdure.recall.recipe import BALANCED
 from perdure.store.port import LogFilter
 from perdure.values import replace
 from perdure.visibility import is_visible
@@ -80,6 +81,11 @@ class Contrary(NamedTuple):
     other: Neighbour
     reasons: tuple[str, ...]
 
+    @property
+    def seems_ended(self) -> bool:
+        """Whether the judge alone says so."""
+        return self.reasons == (_ENDED,)
+
 
 def is_statement(record: Record, now: datetime) -> bool:
     """Whether it says one thing, and may be shown."""
@@ -106,17 +112,6 @@ def in_order(one: Record, other: Record) -> tuple[Record, Record]:
     return older, newer
 
 
-def why_contrary(older: str, newer: str, cosine: float, verdict: judge.PairVerdict) -> tuple[str, ...]:
-    """Empty where two statements may both be true."""
-    by_rules = merge_verdict(older, newer, cosine)
-    if verdict.ends >= _SURE:
-        # What holds in production says nothing of staging; the judge reads only that the value is another one.
-        return () if any(one.startswith(REASONS["subject"]) for one in by_rules.reasons) else (_ENDED,)
-    if verdict.apart >= _APART or are_of_two_persons(older, newer):
-        return ()
-    return by_rules.reasons if by_rules.verdict is Verdict.CONFLICTS else ()
-
-
 def are_of_two_persons(one: str, other: str) -> bool:
     """`my editor` and `her editor`."""
     first, second = (set(_WORD.findall(text.lower())) for text in (one, other))
@@ -128,14 +123,15 @@ def find_neighbours(
     services: Services, record: Record, vector: Vectors, generation: Generation, excluded: Collection[int] = ()
 ) -> tuple[int, list[Neighbour]]:
     """What a memory is compared with, nearest first; and before it the position of the log at which that was so."""
-    request = replace(check_request(services, record.namespace, None, {}, limit=_LOOKED_AT), filter=_SHOWN)
+    now = services.context.clock()
+    request = SearchRequest(query=None, namespaces=(record.namespace,), recipe=BALANCED, now=now, filter=_SHOWN)
     seq, found = services.recaller().nearest(request, generation, vector, _LOOKED_AT)
     cosines = {number: cosine for number, cosine in found if cosine >= LEAST_COSINE}
     for number in (record.number, *excluded):
         cosines.pop(number, None)
     with services.store.read(record.namespace) as reader:
         records = reader.fetch(list(cosines))
-    near = [each for each in records if is_statement(each, request.now) and may_compare(record, each)]
+    near = [each for each in records if is_statement(each, now) and may_compare(record, each)]
     return seq, [Neighbour(each, cosines[each.number]) for each in near[:NEAREST]]
 
 
@@ -148,16 +144,23 @@ def judge_pairs(services: Services, pairs: Sequence[tuple[Record, Neighbour]]) -
 
 
 def contrary_of(record: Record, near: Neighbour, verdict: judge.PairVerdict) -> Contrary | None:
+    """None where both statements may be true."""
     older, newer = (split_role(each.text)[1] for each in in_order(record, near.record))
-    reasons = why_contrary(older, newer, near.cosine, verdict)
-    return Contrary(near, reasons) if reasons else None
+    if verdict.ends < _SURE and (verdict.apart >= _APART or are_of_two_persons(older, newer)):
+        return None
+    by_rules = merge_verdict(older, newer, near.cosine)
+    if verdict.ends < _SURE:
+        return Contrary(near, by_rules.reasons) if by_rules.verdict is Verdict.CONFLICTS else None
+    # What holds in production says nothing of staging; the judge reads only that the value is another one.
+    is_of_another = any(reason.startswith(REASONS["subject"]) for reason in by_rules.reasons)
+    return None if is_of_another else Contrary(near, (_ENDED,))
 
 
 def contraries_of(record: Record, judged: Iterable[tuple[Neighbour, judge.PairVerdict]]) -> list[Contrary]:
     """Which of its neighbours a memory cannot be true together with."""
     found = [contrary for near, verdict in judged if (contrary := contrary_of(record, near, verdict))]
-    ended = sum(each.reasons == (_ENDED,) for each in found)
-    return [each for each in found if ended <= MAX_ENDED_AT_ONCE or each.reasons != (_ENDED,)]
+    ended = sum(each.seems_ended for each in found)
+    return [each for each in found if ended <= MAX_ENDED_AT_ONCE or not each.seems_ended]
 
 
 def propose_conflict(
@@ -225,8 +228,10 @@ class WriteComparison:
         request = self._request
         if request is None or request.idempotency_key or request.fields.keys() - _ONLY_WORDS:
             return False
+        if verdict.same < _SAME or not may_join(near.record, record):
+            return False
         alike = duplicate_verdict(split_role(near.record.text)[1], split_role(record.text)[1], near.cosine)
-        return verdict.same >= _SAME and alike.verdict is Verdict.SAME and may_join(near.record, record)
+        return alike.verdict is Verdict.SAME
 
     def mark(self, writer: Writer, plan: Plan) -> Plan:
         # What somebody else wrote meanwhile was not looked at, so `work` compares once more.

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from perdure.errors import EmbedderUnavailable, StoreReadOnly
 from perdure.ids import LEARNED
 from perdure.learn.compare import (
+    MAX_ENDED_AT_ONCE,
     NEAREST,
     Neighbour,
     contraries_of,
+    contrary_of,
     find_neighbours,
+    in_order,
     is_statement,
     judge_pairs,
     propose_conflict,
@@ -144,6 +147,16 @@ def compare_waiting(services: Services, limit: int | None, progress: Progress | 
     return ComparisonRun(compared, proposed, notes)
 
 
+def ends_few(services: Services, record: Record, generation: Generation) -> bool:
+    """Whether a memory ends no more of its neighbours than one statement can. Who looks from the older one sees one."""
+    with services.store.read(record.namespace) as reader:
+        vector = vectors_of(reader, [record], generation)[0]
+    near = find_neighbours(services, record, vector, generation)[1] if vector is not None else []
+    judged = list(zip(near, judge_pairs(services, [(record, each) for each in near]), strict=True)) if near else []
+    contraries = (contrary_of(record, each, verdict) for each, verdict in judged)
+    return sum(each is not None and each.seems_ended for each in contraries) <= MAX_ENDED_AT_ONCE
+
+
 def compare_group(
     services: Services,
     namespace: str,
@@ -164,6 +177,13 @@ def compare_group(
         for record, _ in group
         for contrary in contraries_of(record, (both for one, both in judged if one is record))
     ]
+    newer = {
+        each.other.record.id: each.other.record
+        for record, each in found
+        if each.seems_ended and in_order(record, each.other.record)[1] is not record
+    }
+    careless = {id for id, record in newer.items() if not ends_few(services, record, generation)}
+    found = [(record, each) for record, each in found if each.other.record.id not in careless or not each.seems_ended]
     if not found:
         return 0
     with services.store.write(namespace) as writer:

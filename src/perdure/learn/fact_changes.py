@@ -17,10 +17,10 @@ from perdure.learn.actions import Action, FactAction
 from perdure.learn.known_facts import KnownFacts, is_fact
 from perdure.learn.sameness import Verdict, duplicate_verdict, normal_form
 from perdure.lifecycle.import_export import is_blocked
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan
 from perdure.model import Record, forgotten_as, identity_of, replace_record
 from perdure.store.port import Reader
+from perdure.tiers import ONLY_PEOPLE
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,25 +1,28 @@
-"""Which known facts a newer one ends, by the judge of two statements (embed/judge.py).
+"""Which known facts a newer message ends, by the judge of two statements (embed/judge.py).
 
-A fact is compared with the nearest ones that are known, and so is each message as a whole: a change is often told in
-words of which no fact was made. The judge reads each of two facts as it is and as it was said, because a fact may lack
-what the sentence told beside it; the mean of the two readings that speak most for an end counts. What the judge is sure
-of is done; what it only finds likely is proposed to a person; and what somebody says of themselves is ended by nobody
-else.
+A message is compared with the known facts that are nearest to it, or to a fact that it told. For each of them count:
+what the judge says of the fact and of the words that speak most for its end, what it says of the two messages as a
+whole, how near the message is to the fact and to the message that told it, and a few words. One message ends one fact,
+that of which it is surest; what is only likely is proposed to a person; and what somebody says of themselves is ended
+by nobody else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from statistics import mean
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import exp, log
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from perdure.learn.english_verbs import is_past
 from perdure.learn.fact_changes import DecidedChange, FactChanges, PlannedAction, begins
-from perdure.learn.people import NAME, NICKNAME, is_by_program
-from perdure.learn.rule_facts import BY_OTHERS, SLOT, is_by_rules, is_own, speaker_in, without_dates
+from perdure.learn.known_facts import SourceMessage
+from perdure.learn.people import NAME, NICKNAME
+from perdure.learn.rule_facts import BY_OTHERS, SLOT, SUBJECT, is_by_rules, is_own, speaker_in
+from perdure.learn.rules.languages import rules_for, without_dates
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -30,68 +33,139 @@ if TYPE_CHECKING:
     from perdure.store.port import Reader
 
     AskJudge = Callable[[Sequence[tuple[str, str]]], Sequence[PairVerdict]]
+    FindSource = Callable[[Reader, Record], SourceMessage]
 
-# How many of the nearest facts a new one is compared with, and how near they have to be.
-NEAREST: Final = 3
-LEAST_COSINE: Final = 0.2
-# From here on the judge is believed; from there on a person is asked; below this a rule is not believed.
+# With how many of the nearest facts each text of a message is compared. Its own and later ones are looked at as well.
+NEAREST: Final = 2
+_LOOKED_AT: Final = 12
+# Of the judge alone, where two learnings or two values of a slot are compared.
 SURE: Final = 0.9
-LIKELY: Final = 0.6
 DOUBTED: Final = 0.15
-# Below this the first reading is the only one: most facts have nothing to do with each other.
-WORTH_A_SECOND_LOOK: Final = 0.2
-# Among its first words a fact has its verb.
-_EARLY: Final = 8
-_PRESENT: Final = frozenset("are can can't doesn't has hasn't have is isn't may should will won't".split())
-_BEGINS_TO_HOLD: Final = frozenset(
-    """
-    accepted adopted agreed applied became began booked bought changed chose closed decided enrolled finished found gave
-    got had hired inherited joined kept left lived lost made married met moved opened ordered owned paid passed picked
-    planned promised quit rented replaced reserved retired set settled signed sold started stopped switched used was
-    went were worked
-    """.split()
-)
-_READINGS_THAT_COUNT: Final = 2
+# From here on a fact ends; from there on a person is asked.
+ENDS: Final = 0.4
+LIKELY: Final = 0.15
+# By logistic regression on our chats and pairs, and on LoCoMo, where nothing ends (docs/design.md).
+WEIGHTS: Final = (-1.891, 0.378, 0.456, -4.219, 6.689, -1.388, -2.468, -1.166)
+_LEAST_SHARE: Final = 0.001
+# The judge is never surer.
+_CERTAIN: Final = 0.98
+_OWNER: Final = "'s "
 _LIKELY: Final = "the newer one probably ends the older one"
 _SETTLED: Final = "what a person or a model settled is not overruled"
 
 
+class PairEvidence(NamedTuple):
+    """What speaks for a message ending a fact. `words`: what the judge says of the fact and of the words of the message
+    that speak most for it; `is_doubtful`: those words tell of another time, or of what may be. `messages`: what it says
+    of both messages. `rank`: how many facts are nearer. `no_change_word`: people talk among themselves, and no word
+    says that something changed; of events and moods the judge understands less.
+    """
+
+    words: float
+    messages: float
+    cosine: float
+    cosine_of_messages: float
+    rank: int
+    no_change_word: bool
+    is_doubtful: bool = False
+
+    def values(self) -> tuple[float, ...]:
+        judged = log_odds(self.words), log_odds(self.messages)
+        words = float(self.no_change_word), float(self.is_doubtful)
+        return 1.0, *judged, self.cosine, self.cosine_of_messages, float(self.rank), *words
+
+    @property
+    def likelihood(self) -> float:
+        return 1 / (1 + exp(-sum(weight * value for weight, value in zip(WEIGHTS, self.values(), strict=True))))
+
+
+def log_odds(share: float) -> float:
+    share = min(max(share, _LEAST_SHARE), 1 - _LEAST_SHARE)
+    return log(share / (1 - share))
+
+
+@dataclass(frozen=True, slots=True)
+class TellingMessage:
+    """What somebody said at one time: the message, the facts that were made of it, and `readings`, the words of both. A
+    message without a fact may become one itself, `whole`.
+    """
+
+    saying: SourceMessage
+    readings: Sequence[str]
+    at: datetime
+    no_change_word: bool
+    facts: Sequence[PlannedAction] = ()
+    whole: PlannedAction | None = None
+
+    @property
+    def first(self) -> PlannedAction:
+        return self.whole or self.facts[0]
+
+
+class EndingCandidate(NamedTuple):
+    """A fact near a message: how near, and how many of those that are older, or newer, than the message are nearer."""
+
+    fact: Record
+    cosine: float
+    rank: int
+
+
 class Judging:
-    """The judge, who is asked each thing once. `find_said` finds how a known fact was said; it may be empty."""
+    """The judge, who is asked each thing once, about the messages of one run. `find_saying` finds how a known fact was
+    said.
+    """
 
     def __init__(
-        self,
-        ask: AskJudge,
-        told: Iterable[PlannedAction] = (),
-        find_said: Callable[[Reader, Record], str] = lambda _reader, _fact: "",
+        self, ask: AskJudge, messages: Sequence[TellingMessage], known: KnownFacts, find_saying: FindSource
     ) -> None:
-        self._ask, self._find_said = ask, find_said
-        self._said: dict[str, str] = {one.record.id: one.action.said for one in told if one.record}
+        self._ask, self._find_saying, self.messages = ask, find_saying, messages
+        self._sayings = known.sayings
+        self._sayings |= {one.record.id: each.saying for each in messages for one in each.facts if one.record}
         self._known: dict[tuple[str, str], float] = {}
 
-    def readings(self, reader: Reader, fact: Record) -> list[str]:
-        """A fact as it is, and as it was said."""
-        if fact.id not in self._said:
-            self._said[fact.id] = self._find_said(reader, fact) if is_by_rules(fact) else ""
-        return [*dict.fromkeys(filter(None, (without_dates(fact.text), self._said[fact.id])))]
+    def saying(self, reader: Reader, fact: Record) -> SourceMessage:
+        if fact.id not in self._sayings:
+            found = self._find_saying(reader, fact) if is_by_rules(fact) else SourceMessage("", None)
+            self._sayings[fact.id] = found if found.text else SourceMessage(without_dates(fact.text), None)
+        return self._sayings[fact.id]
 
-    def ends(self, reader: Reader, older: Record, newer: Record) -> float:
-        """How likely the newer of two facts ends the older one."""
-        [found] = self.judge_pairs(reader, [(older, newer)])
-        return found
+    def look_ahead(self, reader: Reader, known: KnownFacts) -> None:
+        """Ask what the transaction will ask, as far as it can be seen before it: the facts of the run are compared with
+        known ones and among themselves.
+        """
+        new = [(one.record, one.vector) for each in self.messages for one in each.facts if one.record]
+        pairs: list[tuple[TellingMessage, EndingCandidate]] = []
+        for each in self.messages:
+            pairs += ((each, near) for near in near_facts(known, each, new) if begins(near.fact) < each.at)
+        self.weigh(reader, pairs)
 
-    def judge_pairs(self, reader: Reader, pairs: Sequence[tuple[Record, Record]]) -> list[float]:
-        """The same of many pairs, all at once, which takes less time than one by one."""
-        first = [(without_dates(older.text), self.readings(reader, newer)[-1]) for older, newer in pairs]
-        self._look_at(first)
-        every = [
-            [(one, other) for one in self.readings(reader, older) for other in self.readings(reader, newer)]
-            if self._known[pair] >= WORTH_A_SECOND_LOOK
-            else [pair]
-            for (older, newer), pair in zip(pairs, first, strict=True)
-        ]
-        self._look_at(pair for asked in every for pair in asked)
-        return [mean(sorted(self._known[pair] for pair in asked)[-_READINGS_THAT_COUNT:]) for asked in every]
+    def weigh(self, reader: Reader, pairs: Sequence[tuple[TellingMessage, EndingCandidate]]) -> list[float]:
+        """How likely each message ends the fact near it. The judge is not asked where it cannot change the answer."""
+        found = [self._without_words(reader, message, near) for message, near in pairs]
+        hopeful = [place for place, evidence in enumerate(found) if evidence.likelihood >= LIKELY]
+        texts = {
+            place: (self.saying(reader, pairs[place][1].fact).text, pairs[place][0].saying.text) for place in hopeful
+        }
+        self._look_at(texts.values())
+        for place, pair in texts.items():
+            found[place] = found[place]._replace(messages=self._known[pair])
+        hopeful = [place for place in hopeful if found[place].likelihood >= LIKELY]
+        readings = {
+            place: [(without_dates(near.fact.text), reading) for reading in message.readings]
+            for place in hopeful
+            for message, near in [pairs[place]]
+        }
+        self._look_at(pair for some in readings.values() for pair in some)
+        for place, some in readings.items():
+            words, pair = max((self._known[pair], pair) for pair in some)
+            found[place] = found[place]._replace(words=words, is_doubtful=rules_for(pair[1]).is_doubtful(pair[1]))
+        return [evidence.likelihood if place in readings else 0.0 for place, evidence in enumerate(found)]
+
+    def _without_words(self, reader: Reader, message: TellingMessage, near: EndingCandidate) -> PairEvidence:
+        """The most that the vectors leave possible."""
+        older, newer = self.saying(reader, near.fact).vector, message.saying.vector
+        cosine = near.cosine if older is None or newer is None else float(older @ newer)
+        return PairEvidence(_CERTAIN, _CERTAIN, near.cosine, cosine, near.rank, message.no_change_word)
 
     def ends_by(self, older: str, newer: str) -> float:
         """By the words alone."""
@@ -104,118 +178,121 @@ class Judging:
         self._known.update((pair, verdict.ends) for pair, verdict in zip(new, self._ask(new), strict=True))
 
 
-def pairs_ahead(
-    known: KnownFacts, told: Sequence[PlannedAction], sayings: Sequence[PlannedAction]
-) -> Iterator[tuple[Record, Record]]:
-    """What the transaction will ask, as far as it can be seen before: facts are compared with known ones, and among
-    themselves, and messages with older facts.
+def near_facts(
+    known: KnownFacts, message: TellingMessage, new: Sequence[tuple[Record, NDArray[np.float32] | None]] = ()
+) -> list[EndingCandidate]:
+    """The facts nearest to a message or to one of its facts, older and newer ones, beside the known ones also `new`
+    ones. How somebody is called is no matter of likelihood, and what only happened once never ends.
     """
-    new = [(one.record, one.vector) for one in told if one.record]
-    for one in (*filter(is_told_to_assistant, told), *sayings):
-        record, vector = one.record, one.vector
-        if record is None or vector is None:
+    best: dict[str, EndingCandidate] = {}
+    texts = [(message.saying.text, message.saying.vector)]
+    texts += [(one.record.text, one.vector) for one in message.facts if one.record]
+    for text, vector in texts:
+        if vector is None:
             continue
-        near = [fact for fact, cosine in known.nearest(record.text, vector, NEAREST) if (cosine or 0) >= LEAST_COSINE]
-        for fact in (*near, *nearest_new(record, vector, new)):
-            if begins(fact) < begins(record) and not happened_once(fact.text):
-                yield fact, record
-            elif begins(record) < begins(fact) and one in told and not happened_once(record.text):
-                yield record, fact
-
-
-def nearest_new(
-    record: Record, vector: NDArray[np.float32], new: Sequence[tuple[Record, NDArray[np.float32] | None]]
-) -> list[Record]:
-    cosines = [(float(other @ vector), one) for one, other in new if other is not None and one is not record]
-    best = sorted((pair for pair in cosines if pair[0] >= LEAST_COSINE), key=lambda pair: -pair[0])
-    return [one for _, one in best[:NEAREST]]
+        cosines = [(fact, cosine) for fact, cosine in known.nearest(text, vector, _LOOKED_AT) if cosine is not None]
+        cosines += [(fact, float(other @ vector)) for fact, other in new if other is not None]
+        ranks = {True: 0, False: 0}
+        for fact, cosine in sorted(cosines, key=lambda pair: -pair[1]):
+            is_older = begins(fact) < message.at
+            if begins(fact) == message.at or fact.metadata.get(SLOT) in (NAME, NICKNAME):
+                continue
+            if is_older and (is_lasting(fact) or is_of_other_thing(fact, message)):
+                continue
+            rank, ranks[is_older] = ranks[is_older], ranks[is_older] + 1
+            if rank < NEAREST:
+                known_as = best.get(fact.id, EndingCandidate(fact, cosine, rank))
+                best[fact.id] = EndingCandidate(fact, max(cosine, known_as.cosine), min(rank, known_as.rank))
+    return list(best.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Endings:
-    """What ends by the facts and messages of one run."""
+    """What ends by the messages of one run."""
 
     changes: FactChanges
     people: People
     judging: Judging
 
-    def by_facts(self, told: Sequence[PlannedAction]) -> None:
-        """By each fact that is new, the oldest first."""
-        for one in sorted(told, key=lambda one: (one.at, one.action.fact)):
-            plan = self.changes.plans.get(one.record.id) if one.record else None
-            is_new = plan is not None and plan.previous is None and plan.record.state == "active"
-            if plan is not None and is_new and is_told_to_assistant(one):
-                self._by_fact(one, plan.record)
+    def carry_out(self) -> None:
+        """By each message, the oldest first."""
+        for message in sorted(self.judging.messages, key=lambda one: (one.at, one.first.action.fact)):
+            whole = message.whole.record if message.whole else None
+            if whole is None or not self.changes.is_forgotten(whole, message.first):
+                self._end_older(message)
+                for fact in self._new_facts(message):
+                    self._end_by_later(message, fact)
 
-    def _by_fact(self, planned: PlannedAction, record: Record) -> None:
-        later: list[Record] = []
-        for older, newer in self._pairs(planned, record):
-            ends = 0.0 if happened_once(older.text) else self.judging.ends(self.changes.reader, older, newer)
-            if ends < LIKELY:
-                continue
-            if why := self._why_undecided(older, newer, ends):
-                if newer.state == "active":
-                    self.changes.leave_undecided(older, newer, why)
-            elif newer is record:
-                self.changes.supersede(older, newer, planned)
-            else:
-                later.append(newer)
-        if later:
-            first = min(later, key=begins)
-            self.changes.end_at(
-                record, first, lambda older: self.judging.ends(self.changes.reader, older, record) >= SURE
-            )
-
-    def _pairs(self, planned: PlannedAction, record: Record) -> Iterator[tuple[Record, Record]]:
-        """The fact with each one near it, the older of both first; also with what such a newer one took the place of:
-        it may have become known before.
-        """
-        for near in self._near(planned, record):
-            if begins(near) < begins(record):
-                yield near, record
-            else:
-                yield record, near
-                yield from ((record, one) for one in self.changes.replaced_by(near) if begins(one) > begins(record))
-
-    def _near(self, planned: PlannedAction, record: Record) -> Iterator[Record]:
-        """How somebody is called is no matter of likelihood."""
-        for near, cosine in self.changes.known.nearest(record.text, planned.vector, NEAREST + 1):
-            is_name = any(one.metadata.get(SLOT) in (NAME, NICKNAME) for one in (near, record))
-            is_other = near.id != record.id and begins(near) != begins(record)
-            if is_other and (cosine or 0) >= LEAST_COSINE and not is_name:
-                yield near
-
-    def by_messages(self, sayings: Sequence[PlannedAction]) -> None:
-        """By each message as a whole, the oldest first. What took the place of a fact that ends is the fact of the
-        message that the judge finds nearest to doing so; where no fact was made of it, it becomes one.
-        """
-        for one in sorted(sayings, key=lambda one: (one.at, one.action.fact)):
-            if one.record is None or self.changes.is_forgotten(one.record, one):
-                continue
-            for near in list(self._near(one, one.record)):
-                may_end = begins(near) < one.at and not happened_once(near.text)
-                ends = self.judging.ends(self.changes.reader, near, one.record) if may_end else 0.0
-                if ends >= LIKELY:
-                    self._by_message(near, one, one.record, ends)
-
-    def _by_message(self, older: Record, planned: PlannedAction, saying: Record, ends: float) -> None:
-        facts = [fact for fact in self.changes.known.records.values() if told_by(fact, saying)]
-        why = self._why_undecided(older, saying, ends)
-        if not facts and (ends >= SURE or why != _LIKELY):
-            self.changes.insert(saying, planned.vector)
-            self.changes.decided.append(DecidedChange("new", saying.id))
-            facts = [saying]
-        newer = max(facts, key=lambda fact: self.judging.ends_by(older.text, fact.text), default=None)
+    def _end_older(self, message: TellingMessage) -> None:
+        near = [one for one in near_facts(self.changes.known, message) if begins(one.fact) < message.at]
+        settled = self._settled_messages(message)
+        near = [one for one in near if self.judging.saying(self.changes.reader, one.fact).text not in settled]
+        shares = self.judging.weigh(self.changes.reader, [(message, one) for one in near])
+        share, place = max(((share, -place) for place, share in enumerate(shares)), default=(0.0, 0))
+        if share < LIKELY or message.first.record is None:
+            return
+        older = near[-place].fact
+        why = self._why_undecided(older, message.first.record, share)
+        newer = self._taking_place(message, older, is_wanted=why != _LIKELY)
         if newer is None:
             return
         if why:
             self.changes.leave_undecided(older, newer, why)
         else:
-            self.changes.supersede(older, newer, planned)
+            self.changes.supersede(older, newer, message.first)
 
-    def _why_undecided(self, older: Record, newer: Record, ends: float) -> str:
+    def _settled_messages(self, message: TellingMessage) -> set[str]:
+        """Older messages of which the rules have ended a fact by this one: what it ends is known, and what else they
+        told goes on. `I live in Tokyo now` ends the home of `I live in Osaka and I work as a nurse`, not the work.
+        """
+        ended = (one for fact in self._new_facts(message) for one in self.changes.replaced_by(fact))
+        return {self.judging.saying(self.changes.reader, one).text for one in ended}
+
+    def _taking_place(self, message: TellingMessage, older: Record, *, is_wanted: bool) -> Record | None:
+        """The fact of a message of which the judge says most that it ends the older one. Where no fact was made of the
+        message, it becomes one if that `is_wanted`.
+        """
+        facts = self._new_facts(message)
+        if message.whole and message.whole.record and is_wanted:
+            facts = [message.whole.record]
+            self.changes.insert(facts[0], message.whole.vector)
+            self.changes.decided.append(DecidedChange("new", facts[0].id))
+        return max(facts, key=lambda fact: self.judging.ends_by(older.text, fact.text), default=None)
+
+    def _new_facts(self, message: TellingMessage) -> list[Record]:
+        plans = (self.changes.plans.get(one.record.id) for one in message.facts if one.record)
+        return [plan.record for plan in plans if plan and plan.previous is None and plan.record.state == "active"]
+
+    def _end_by_later(self, message: TellingMessage, fact: Record) -> None:
+        """A fact that became known in a run after what ends it: one near it, or what such a one took the place of."""
+        told = replace(message, facts=[one for one in message.facts if one.record and one.record.id == fact.id])
+        later: list[Record] = []
+        for near in near_facts(self.changes.known, told) if not rules_for(fact.text).happened_once(fact.text) else ():
+            plan = self.changes.plans.get(near.fact.id)
+            if begins(near.fact) > message.at and (plan is None or plan.previous is not None):
+                between = (one for one in self.changes.replaced_by(near.fact) if begins(one) > begins(fact))
+                later += (one for one in (near.fact, *between) if self._is_ended(fact, one, message, near))
+        if later:
+            first = min(later, key=begins)
+            self.changes.end_at(
+                fact, first, lambda one: self._is_ended(one, fact, message, EndingCandidate(one, 1.0, 0))
+            )
+
+    def _is_ended(self, older: Record, newer: Record, message: TellingMessage, near: EndingCandidate) -> bool:
+        """Whether one known fact ends another, as near as `near` says, told where the message was."""
+        saying = self.judging.saying(self.changes.reader, newer)
+        readings = [*dict.fromkeys((without_dates(newer.text), saying.text))]
+        told = TellingMessage(saying, readings, begins(newer), message.no_change_word)
+        [share] = self.judging.weigh(self.changes.reader, [(told, near._replace(fact=older))])
+        if share >= LIKELY and (why := self._why_undecided(older, newer, share)):
+            if newer.state == "active":
+                self.changes.leave_undecided(older, newer, why)
+            return False
+        return share >= ENDS
+
+    def _why_undecided(self, older: Record, newer: Record, share: float) -> str:
         """Empty where the newer one ends the older one."""
-        if ends < SURE:
+        if share < ENDS:
             return _LIKELY
         if not is_by_rules(older):
             return _SETTLED
@@ -224,24 +301,18 @@ class Endings:
         return BY_OTHERS if len(speakers) > 1 and is_own(older, people) else ""
 
 
-def is_told_to_assistant(planned: PlannedAction) -> bool:
-    """Whether it was said where an assistant answers. People tell each other of events and moods, some of which the
-    judge takes for ends: of 861 facts of four LoCoMo talks it ended 31, most of them wrongly.
+def is_lasting(fact: Record) -> bool:
+    """What only happened once stays true, and so does who was born as whose: `daughter:juno`, `has:sisters`."""
+    told = str(fact.metadata.get(SLOT)).replace(":", " ").split()
+    rules = rules_for(fact.text)
+    return rules.happened_once(fact.text) or any(map(rules.is_permanent, told))
+
+
+def is_of_other_thing(fact: Record, message: TellingMessage) -> bool:
+    """Whether a fact is about something of somebody, and the message about something else of theirs: `My doctor is …`
+    says nothing of a dentist.
     """
-    return any(is_by_program(message) for episode in planned.episodes for message in episode.messages)
-
-
-def happened_once(text: str) -> bool:
-    """Whether a fact tells what happened, and not what has held since: that stays true, whatever happens later."""
-    for word in text.lower().replace(",", " ").split()[1:_EARLY]:
-        if word in _PRESENT:
-            return False
-        if is_past(word):
-            return word not in _BEGINS_TO_HOLD
-    return False
-
-
-def told_by(fact: Record, saying: Record) -> bool:
-    """Whether a fact was made of a message, by when, where and by whom it was said."""
-    same_time = begins(fact) == begins(saying) and fact.conversation_id == saying.conversation_id
-    return same_time and is_by_rules(fact) and speaker_in(fact) == speaker_in(saying)
+    owner, _, thing = str(fact.metadata.get(SUBJECT)).partition(_OWNER)
+    subjects = [str(one.action.metadata.get(SUBJECT)).partition(_OWNER) for one in message.facts]
+    others = [other for whose, _, other in subjects if whose == owner and other]
+    return bool(thing and others) and thing not in others and thing not in message.saying.text.lower()

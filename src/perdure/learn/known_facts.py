@@ -37,6 +37,13 @@ class NearFact(NamedTuple):
     cosine: float | None
 
 
+class SourceMessage(NamedTuple):
+    """The message that told a fact, in the third person, and the vector of the message."""
+
+    text: str
+    vector: NDArray[np.float32] | None
+
+
 def fact_filter(conversation: str | None) -> Filter:
     return Filter(conversation_id=conversation, categories=FACT_CATEGORIES)
 
@@ -63,6 +70,7 @@ class KnownFacts:
     def __init__(self, reader: Reader, conversation: str | None, generation: Generation | None, now: datetime) -> None:
         self.conversation, self.generation, self._now = conversation, generation, now
         self.records: dict[str, Record] = {}
+        self.sayings: dict[str, SourceMessage] = {}
         # A row for each fact that ever had a vector; it grows at its end, and the id of one that is gone is empty.
         self._matrix = np.empty((0, generation.dimensions if generation else 0), np.float32)
         self._ids: list[str] = []

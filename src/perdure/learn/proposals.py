@@ -40,7 +40,7 @@ _QUESTIONS: Final[dict[ProposalKind, str]] = {
 _SHOWN: Final = 300
 _PAGE: Final = 100
 _POSITIONS: Final = 10**8 - 1
-# Two pairs of which a hundred million have the same position: so many neighbours are looked at for a free one.
+# Hash collisions are about 1 in 10^8; this many neighbouring positions are tried for a free one.
 _MOST_PROBES: Final = 64
 # Behind a longer text nothing else would fit into the metadata of the proposal; it can be made again.
 _LONGEST_TEXT: Final = MAX_METADATA_BYTES // 8

@@ -46,13 +46,13 @@ from perdure.learn.rule_facts import (
     told_elsewhere,
     topic_of,
 )
-from perdure.learn.slots import plain_value
+from perdure.learn.rules.languages import rules_for
 from perdure.learn.validity import Assertion, Moment
 from perdure.lifecycle.import_export import is_blocked
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write_context import is_by_person
 from perdure.model import FACT_CATEGORIES, Change, Filter, Record, Revision, State, replace_record, without_use
 from perdure.store.port import LogFilter, Reader
+from perdure.tiers import ONLY_PEOPLE
 from perdure.validation import scalar_json
 
 _SAME_MOMENT: Final = "both were said at the same time"
@@ -65,10 +65,9 @@ def place_statements(
     changes: FactChanges,
     planned: Sequence[PlannedAction],
     judging: Judging | None = None,
-    sayings: Sequence[PlannedAction] = (),
 ) -> None:
     """What rules found, of whatever topics. The order in which it is given does not matter. Without a judge the slots
-    alone say what ends what; with one, also `sayings`, the messages as a whole.
+    alone say what ends what.
     """
     names = [*names_known(changes.reader, changes.known.conversation), *names_in(one.record for one in planned)]
     people = People(names)
@@ -89,9 +88,7 @@ def place_statements(
         for one in told:
             add_event(changes, one)
     if judging:
-        endings = Endings(changes, people, judging)
-        endings.by_facts(planned)
-        endings.by_messages(sayings)
+        Endings(changes, people, judging).carry_out()
 
 
 def doubtful(told: Sequence[PlannedAction], known: Sequence[KnownFact], judging: Judging) -> list[PlannedAction]:
@@ -191,7 +188,7 @@ def readings(record: Record, people: People) -> Iterator[tuple[Topic, Assertion]
         topic = Topic(people.subject(one.subject, record.conversation_id or ""), one.slot)
         if topic not in found:
             found.add(topic)
-            yield topic, Assertion(plain_value(one.value), one.affirmed)
+            yield topic, Assertion(rules_for(record.text).plain_value(one.value), one.affirmed)
 
 
 def known_fact(reader: Reader, record: Record, people: People) -> KnownFact:

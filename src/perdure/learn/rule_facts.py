@@ -7,7 +7,6 @@ became known.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,9 +15,8 @@ from typing import Final, NamedTuple
 
 from perdure.learn.actions import FactAction
 from perdure.learn.people import ASSISTANT, USER, People
+from perdure.learn.rules.languages import Statement, rules_for
 from perdure.learn.sameness import Verdict, duplicate_verdict
-from perdure.learn.slots import plain_value
-from perdure.learn.statements import Statement, statements
 from perdure.learn.validity import Assertion, Lifespan, Moment, Saying, SayingOrigin, lifespans, read_moment
 from perdure.model import SPEAKER, Json, Record
 
@@ -32,7 +30,6 @@ SAID_AT: Final = "said_at"
 SAID_ELSEWHERE: Final = "said_elsewhere"
 BY_OTHERS: Final = "somebody says otherwise of themselves"
 _LOW: Final = " low"
-_ADDED_DATES: Final = re.compile(r" \((?:from )?[0-9]{4}[^)]*\)")
 
 
 class Topic(NamedTuple):
@@ -77,8 +74,8 @@ class ToldFact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlacedFact:
-    """A fact as it is to be. `known` is None for a new one; it says what `actions` say, or if there are none what
-    `like` says: a known fact which was said before and after something else.
+    """The target state of one fact. `known` is the stored fact to change, None to insert one. Its text comes from
+    `actions`, else from `like`: a known fact which was said before and after something else.
 
     `absorbed` are known facts of which it turned out that nothing lies between them and this one.
 
@@ -242,7 +239,7 @@ def assertion_in(fact: FactAction | Record) -> Assertion:
     """What fills no slot contradicts nothing."""
     value, slot = fact.metadata.get(VALUE), fact.metadata.get(SLOT)
     return (
-        Assertion(plain_value(str(value)), fact.metadata.get(AFFIRMED) is not False)
+        Assertion(rules_for(text_of(fact)).plain_value(str(value)), fact.metadata.get(AFFIRMED) is not False)
         if slot
         else Assertion(text_of(fact))
     )
@@ -250,13 +247,8 @@ def assertion_in(fact: FactAction | Record) -> Assertion:
 
 def read_again(record: Record, speaker: str = USER) -> list[Statement]:
     """What a memory says in the words that it has, whoever wrote them."""
-    found = statements(record.text, speaker, record.valid_at or record.created_at)
+    found = rules_for(record.text).statements(record.text, speaker, record.valid_at or record.created_at)
     return [one for one in found if one.slot]
-
-
-def without_dates(text: str) -> str:
-    """A fact without the dates that were added to it for words such as `yesterday`."""
-    return _ADDED_DATES.sub("", text)
 
 
 def text_of(fact: FactAction | Record) -> str:

@@ -6,7 +6,8 @@ that are known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -16,21 +17,25 @@ from perdure.episodes.lookup import messages_of_episode
 from perdure.episodes.messages import said_after
 from perdure.ids import parse_reference
 from perdure.learn.actions import FactAction
-from perdure.learn.known_facts import scope_of
+from perdure.learn.judged import TellingMessage
+from perdure.learn.known_facts import SourceMessage, scope_of
 from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People, is_by_program, is_of_session
-from perdure.learn.project_rules import without_rules
 from perdure.learn.rule_changes import names_known
 from perdure.learn.rule_facts import AFFIRMED, SAID_AT, SLOT, SUBJECT, VALUE
-from perdure.learn.statements import Statement, is_english, statements
-from perdure.learn.third_person import tell
+from perdure.learn.rules.languages import Statement, choose, rules_for, without_dates
+from perdure.learn.similar import unpacked
 from perdure.learn.validity import Moment
-from perdure.learn.worth import choose
 from perdure.model import SPEAKER, Record
+from perdure.text.entry import passage_hash
 from perdure.text.introductions import find_introduction
 from perdure.text.secrets.spans import MARK
-from perdure.text.sentences import sentences
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from perdure.embed.port import Generation
+    from perdure.learn.fact_changes import PlannedAction
     from perdure.learn.task import ConsolidationTask
     from perdure.services import Services
     from perdure.store.port import Reader
@@ -41,13 +46,6 @@ _MOST_EPISODES: Final = 20
 # A message that the judge reads as a whole.
 FEWEST_WORDS: Final = 2
 WHOLE_WORDS: Final = 25
-_CHANGES: Final = frozenset(
-    """
-    again anymore any cancelled canceled changed closed different done ended finally finished fine gone history instead
-    isn't left longer lost moved never new no not now off old over postponed quit rang replaced retired scrap since
-    sold stopped swapped switched these used was wasn't won't
-    """.split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,9 @@ class RulesEngine:
     def unread(task: ConsolidationTask) -> int:
         """How many messages of people are in a language that rules do not read."""
         messages = (message for episode in task.episodes for message in episode.messages)
-        return sum(not is_by_program(message) and not is_english(message.text) for message in messages)
+        return sum(
+            not is_by_program(message) and not rules_for(message.text).reads(message.text) for message in messages
+        )
 
     def actions(self, task: ConsolidationTask) -> Sequence[FactAction]:
         episodes = {message.id: episode.record for episode in task.episodes for message in episode.messages}
@@ -73,7 +73,7 @@ class RulesEngine:
         told = list(facts_told(messages, people))
         kept = {statement.fact for _, statement in choose(told)}
         return [
-            fact_action(statement, message, episodes[message.id], told_whole(statement.fact, message, people))
+            fact_action(statement, message, episodes[message.id])
             for message, found in zip(messages, told, strict=True)
             for statement in found
             if statement.fact in kept
@@ -93,13 +93,45 @@ def whole_messages(task: ConsolidationTask, told: Sequence[FactAction], people: 
     found: list[FactAction] = []
     known = {(action.valid_at, action.metadata.get(SPEAKER)) for action in told}
     for episode in task.episodes:
-        for message in episode.messages if any(map(is_by_program, episode.messages)) else ():
+        for message in episode.messages:
             text, at = words_of(message).strip(), moment_said(message).at
             is_short = FEWEST_WORDS <= len(text.split()) <= WHOLE_WORDS and not text.endswith("?")
             is_told = (at, speaker_of(message)) in known or is_by_program(message)
-            if is_short and not is_told and sounds_like_change(text) and is_english(text) and MARK not in text:
+            rules = rules_for(text)
+            is_change = is_short and not is_told and rules.sounds_like_change(text) and rules.reads(text)
+            if is_change and MARK not in text:
                 statement = as_statement(text, name_of(message, people), at)
                 found.append(fact_action(statement, message, episode.record))
+    return found
+
+
+def telling_messages(
+    task: ConsolidationTask,
+    told: Sequence[PlannedAction],
+    whole: Sequence[PlannedAction],
+    people: People,
+    vectors: Mapping[str, NDArray[np.float32]],
+) -> list[TellingMessage]:
+    """The messages of which facts were made, or which may become one as a whole."""
+    found: list[TellingMessage] = []
+    by_time: defaultdict[tuple[datetime, object, str], list[PlannedAction]] = defaultdict(list)
+    for one in (*told, *whole):
+        # How somebody is called ends nothing else.
+        if one.record and one.record.metadata.get(SLOT) not in (NAME, NICKNAME):
+            by_time[one.at, one.record.metadata.get(SPEAKER), one.record.conversation_id or ""].append(one)
+    for episode in task.episodes:
+        between_people = not any(map(is_by_program, episode.messages))
+        for message in episode.messages:
+            key = moment_said(message).at, speaker_of(message), message.conversation_id or ""
+            if is_by_program(message) or not (made := by_time.pop(key, None)):
+                continue
+            saying = SourceMessage(tell_all(message.text, name_of(message, people)), vectors.get(message.id))
+            facts = [one for one in made if one not in whole]
+            readings = [without_dates(one.record.text) for one in facts if one.record]
+            readings = [*dict.fromkeys((*readings, saying.text))]
+            as_fact = next((one for one in made if one in whole), None)
+            no_change_word = between_people and not rules_for(message.text).tells_change(message.text)
+            found.append(TellingMessage(saying, readings, key[0], no_change_word, facts, as_fact))
     return found
 
 
@@ -107,12 +139,7 @@ def words_of(message: Record) -> str:
     """What a message says of people. In a session what holds for the project becomes a learning of it, and what was
     pasted was not said.
     """
-    return without_rules(message.text) if is_of_session(message) else message.text
-
-
-def sounds_like_change(text: str) -> bool:
-    """Whether it has a word with which changes are told. It spares the judge most of what is said."""
-    return not _CHANGES.isdisjoint(word.strip(".,!?;:").lower() for word in text.split())
+    return rules_for(message.text).without_rules(message.text) if is_of_session(message) else message.text
 
 
 def as_statement(text: str, name: str, at: datetime) -> Statement:
@@ -130,29 +157,32 @@ def as_statement(text: str, name: str, at: datetime) -> Statement:
     )
 
 
-def words_said(people: People, reader: Reader, fact: Record) -> str:
-    """How a fact that rules learned was first said; empty where that message is gone."""
+def find_saying(people: People, generation: Generation | None, reader: Reader, fact: Record) -> SourceMessage:
+    """The message that first told a fact which rules learned; empty where it is gone."""
     for episode in (one for id in fact.evidence for one in reader.find(parse_reference(id))):
         for message in messages_of_episode(reader, episode):
             if moment_said(message).at == fact.valid_at and speaker_of(message) == fact.metadata.get(SPEAKER):
-                return told_whole(fact.text, message, people)
-    return ""
+                vectors = stored_vectors(reader, generation, [message])
+                return SourceMessage(tell_all(message.text, name_of(message, people)), vectors.get(message.id))
+    return SourceMessage("", None)
 
 
-def told_whole(fact: str, message: Record, people: People) -> str:
-    """The message that tells a fact, or the sentence of a long one that shares most words with it."""
-    text = message.text
-    if len(text.split()) > WHOLE_WORDS:
-        words = set(fact.lower().split())
-        text = max(sentences(text), key=lambda one: len(words & set(one.lower().split())))
-    return tell_all(text, name_of(message, people))
+def stored_vectors(
+    reader: Reader, generation: Generation | None, messages: Sequence[Record]
+) -> dict[str, NDArray[np.float32]]:
+    """By the id of each message that has one."""
+    if generation is None or not messages:
+        return {}
+    hashes = {message.id: passage_hash(message) for message in messages}
+    stored = reader.passage_vectors(generation, list(hashes.values()))
+    return {id: unpacked(stored[hash], generation) for id, hash in hashes.items() if hash in stored}
 
 
 def tell_all(text: str, name: str) -> str:
-    return " ".join(tell(text, name, ASSISTANT).text.rstrip(".!").split())
+    return " ".join(rules_for(text).in_third_person(text, name, ASSISTANT).rstrip(".!").split())
 
 
-def fact_action(statement: Statement, message: Record, episode: Record, said: str = "") -> FactAction:
+def fact_action(statement: Statement, message: Record, episode: Record) -> FactAction:
     moment = moment_said(message)
     return FactAction(
         "new",
@@ -171,7 +201,6 @@ def fact_action(statement: Statement, message: Record, episode: Record, said: st
             SPEAKER: speaker_of(message),
             **({SAID_AT: [str(moment)]} if statement.slot else {}),
         },
-        said=said,
     )
 
 
@@ -222,7 +251,8 @@ def facts_told(messages: Sequence[Record], people: People) -> Iterator[list[Stat
         listener = last or following
         named = ASSISTANT if listener is None or is_by_program(listener) else name_of(listener, people)
         name = name_of(message, people)
-        told = statements(words_of(message), name, moment_said(message).at, listener=named)
+        words = words_of(message)
+        told = rules_for(words).statements(words, name, moment_said(message).at, listener=named)
         names = (NAME, NICKNAME)
         told = [one for one in told if one.slot not in names or one.subject != name]
         if (introduced := find_introduction(message.text)) and introduced.is_nickname:

@@ -23,14 +23,21 @@ from perdure.errors import EmbedderUnavailable, InvalidInput
 from perdure.ids import LEARNED, LEARNED_SESSION, content_hash, parse_reference
 from perdure.learn.actions import FactAction
 from perdure.learn.fact_changes import FactChanges, PlannedAction
-from perdure.learn.judged import Judging, pairs_ahead
+from perdure.learn.judged import Judging
 from perdure.learn.known_facts import KnownFacts, scope_of
 from perdure.learn.people import is_by_program
 from perdure.learn.proposals import propose
 from perdure.learn.results import Consolidation, FactChange
 from perdure.learn.rule_changes import place_statements
 from perdure.learn.rule_facts import is_by_rules
-from perdure.learn.rules_engine import RULES, people_in, whole_messages, words_said
+from perdure.learn.rules_engine import (
+    RULES,
+    find_saying,
+    people_in,
+    stored_vectors,
+    telling_messages,
+    whole_messages,
+)
 from perdure.learn.session_learnings import (
     LEARNED_BY,
     LearningsWritten,
@@ -212,7 +219,7 @@ def apply_actions(
     shown = {fact.number: str(fact.content_hash) for fact in task.facts}
     known, seq = (read_before or FactsRead()).read(services, task, embedded.generation)
     told = [one for one in planned if is_by_rules(one.action)]
-    judging, sayings = judge_ahead(services, task, told, known) if learned_by == RULES else (None, [])
+    judging = judge_ahead(services, task, told, known) if learned_by == RULES else None
 
     def decide(inside: Reader) -> FactChanges | None:
         known.refresh(inside, seq)
@@ -222,7 +229,7 @@ def apply_actions(
         for one in planned:
             if not is_by_rules(one.action):
                 changes.apply(one)
-        place_statements(changes, told, judging, sayings)
+        place_statements(changes, told, judging)
         # What was ended after all is no conflict any more.
         changes.conflicts = [pair for pair in changes.conflicts if {pair.first, pair.second} <= known.records.keys()]
         return changes
@@ -271,19 +278,26 @@ def apply_actions(
 
 def judge_ahead(
     services: Services, task: ConsolidationTask, told: Sequence[PlannedAction], known: KnownFacts
-) -> tuple[Judging | None, list[PlannedAction]]:
-    """What the judge says of the new statements beside the facts near them, asked before the transaction, and the whole
-    messages that tell them. None where there is no judge.
+) -> Judging | None:
+    """What the judge says of the new messages beside the facts near them, asked before the transaction. None where
+    there is no judge.
     """
-    if not services.judge:
-        return None, []
+    if not services.judge or known.generation is None:
+        return None
     people = people_in(services, task)
-    judging = Judging(services.judge, told, partial(words_said, people))
-    whole = whole_messages(task, [one.action for one in told], people)
-    sayings, _, _ = plan_actions(services, task, whole, RULES)
+    whole, _, _ = plan_actions(services, task, whole_messages(task, [one.action for one in told], people), RULES)
     with services.store.read(task.namespace) as reader:
-        judging.judge_pairs(reader, list(pairs_ahead(known, told, sayings)))
-    return judging, sayings
+        messages = [message for episode in task.episodes for message in episode.messages if not is_by_program(message)]
+        vectors = stored_vectors(reader, known.generation, messages)
+        # A model elsewhere is not asked twice.
+        wanted = messages if known.generation.provider == "local" else []
+        missing = {message.id: passage(message) for message in wanted if message.id not in vectors}
+        embedded = embed(services, missing.values())
+        vectors |= {id: vector for id, one in missing.items() if (vector := embedded.vector(one)) is not None}
+        find = partial(find_saying, people, known.generation)
+        judging = Judging(services.judge, telling_messages(task, told, whole, people, vectors), known, find)
+        judging.look_ahead(reader, known)
+    return judging
 
 
 def is_pending(reader: Reader, episode: TaskEpisode) -> bool:

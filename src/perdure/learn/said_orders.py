@@ -18,7 +18,6 @@ from perdure.lifecycle.correction import candidates
 from perdure.lifecycle.forget import ForgetRequest, forget, numbers_in_words
 from perdure.lifecycle.selection import SelectionScope, scope, text_of
 from perdure.lifecycle.similarity import similarity
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.update import update
 from perdure.lifecycle.write import check_write
 from perdure.lifecycle.write_context import is_by_person
@@ -30,6 +29,7 @@ from perdure.text.meant import choose_plainly, corrects_plainly
 from perdure.text.orders import Order
 from perdure.text.persons import is_user_role
 from perdure.text.words import query_words
+from perdure.tiers import ONLY_PEOPLE
 from perdure.values import replace
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from perdure.ids import CAPTURED, content_hash, parse_reference
 from perdure.learn.compare import LEAST_COSINE, Contrary, Neighbour, contrary_of, find_neighbours, may_compare
 from perdure.learn.judged import SURE
 from perdure.learn.people import is_by_program, is_of_session, is_tool_use
-from perdure.learn.project_rules import ProjectRule, project_rules
 from perdure.learn.proposals import propose
 from perdure.learn.results import FactChange, Proposal
 from perdure.learn.review import supersede
+from perdure.learn.rules.languages import ProjectRule, rules_for
 from perdure.learn.sameness import Verdict, duplicate_verdict
 from perdure.learn.tool_fixes import TOOL_SPEAKER, fixes_in
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_observation, plan_write
@@ -104,7 +104,7 @@ def told_rules(episodes: Iterable[TaskEpisode]) -> Iterator[ToldRule]:
             if is_tool_use(message):
                 yield from (ToldRule(rule, message, episode.record) for rule in rules_of_tools(message))
             if is_of_session(message) and not is_by_program(message):
-                for rule in project_rules(message.text, message.source_project, asked):
+                for rule in rules_for(message.text).project_rules(message.text, message.source_project, asked):
                     yield ToldRule(rule, message, episode.record)
                 first = next(iter(without_pasted(message.text).splitlines()), "")
                 asked = first if len(first.split()) >= _FEWEST_WORDS_OF_REQUEST else asked

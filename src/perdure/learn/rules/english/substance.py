@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from perdure.learn.moods import MOODS
+from perdure.learn.rules.english.moods import MOODS
 from perdure.text.keyword_words import FUNCTION_WORDS
 
 _WORD: Final = re.compile(r"\w+(?:['-]\w+)*")

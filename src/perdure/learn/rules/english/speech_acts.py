@@ -11,10 +11,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from perdure.learn.chat_spelling import plain_spelling
-from perdure.learn.clause_split import split_clauses
-from perdure.learn.english_verbs import BASE, MODALS, is_adverb, is_past
-from perdure.learn.slips import without_slips
+from perdure.learn.rules.english.chat_spelling import plain_spelling
+from perdure.learn.rules.english.clause_split import split_clauses
+from perdure.learn.rules.english.slips import without_slips
+from perdure.learn.rules.english.verbs import BASE, MODALS, is_adverb, is_past
 from perdure.text.question_share import QUESTION_MARKS
 from perdure.text.sentences import is_abbreviation, sentences
 

@@ -19,6 +19,12 @@ _MANY: Final = frozenset(
     uncle
     """.split()
 )
+# Who was born as that stays so, whatever else is told of them.
+_BORN: Final = frozenset(
+    """
+    aunt auntie brother cousin daughter granddad grandfather grandma grandmother grandpa nephew niece sister son uncle
+    """.split()
+)
 _GROUPS: Final = frozenset("cats child children dogs family friends kid kids parents team".split())
 RELATIONS: Final = _ONLY | _MANY | _GROUPS
 
@@ -64,6 +70,10 @@ class Kin(NamedTuple):
     @property
     def slot(self) -> str:
         return self.relation if self.relation in _ONLY else f"{self.relation}:{self.name.lower()}"
+
+
+def is_permanent(relation: str) -> bool:
+    return relation.rstrip("s") in _BORN
 
 
 def find_kin(clause: str, owner: str) -> list[Kin]:

@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from perdure.learn.clause_heads import STRONG, THIRD, Head, ReadWord, find_head, find_late_head, tokens_of
-from perdure.learn.english_verbs import BASE, FEELINGS, PARTICIPLES, is_adverb, is_past
-from perdure.learn.kin import RELATIONS, Kin
-from perdure.learn.notes import read_note
-from perdure.learn.slots import Reading, read_predicate, slot_of
-from perdure.learn.speech_acts import Clause
-from perdure.learn.substance import is_particular, is_passing, is_plain, says_enough
-from perdure.learn.third_person import tell
+from perdure.learn.rules.english.clause_heads import STRONG, THIRD, Head, ReadWord, find_head, find_late_head, tokens_of
+from perdure.learn.rules.english.kin import RELATIONS, Kin
+from perdure.learn.rules.english.notes import read_note
+from perdure.learn.rules.english.slots import Reading, read_predicate, slot_of
+from perdure.learn.rules.english.speech_acts import Clause
+from perdure.learn.rules.english.substance import is_particular, is_passing, is_plain, says_enough
+from perdure.learn.rules.english.third_person import tell
+from perdure.learn.rules.english.verbs import BASE, FEELINGS, PARTICIPLES, is_adverb, is_past
 
 
 class Told(NamedTuple):

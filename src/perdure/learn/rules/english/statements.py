@@ -9,50 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import prod
 from typing import Final
 
-from perdure.learn.chat_spelling import plain_spelling
-from perdure.learn.clause_heads import THIRD, WORD
-from perdure.learn.english_verbs import BASE, is_past
-from perdure.learn.guidelines import read_guideline, read_request
-from perdure.learn.kin import find_kin
-from perdure.learn.moods import MOODS
-from perdure.learn.slots import Reading
-from perdure.learn.speech_acts import clauses
-from perdure.learn.subjects import SubjectReader, Told
-from perdure.learn.substance import is_brief
+from perdure.learn.rules.english.chat_spelling import plain_spelling
+from perdure.learn.rules.english.clause_heads import THIRD, WORD
+from perdure.learn.rules.english.guidelines import read_guideline, read_request
+from perdure.learn.rules.english.kin import find_kin
+from perdure.learn.rules.english.moods import MOODS
+from perdure.learn.rules.english.slots import Reading
+from perdure.learn.rules.english.speech_acts import clauses
+from perdure.learn.rules.english.subjects import SubjectReader, Told
+from perdure.learn.rules.english.substance import is_brief
+from perdure.learn.rules.english.verbs import BASE, is_past
+from perdure.learn.rules.languages import Statement
 from perdure.text.calendar_ranges import DAY
 from perdure.text.english import is_common
 from perdure.text.keyword_terms import language_of
 from perdure.text.keyword_words import FUNCTION_WORDS
-from perdure.text.keywords import extract_keywords
 from perdure.text.time_expressions import TimeRange, find_time_ranges, read_time_range
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """`slot` is what of the subject it tells (`lives_in`, `likes:sushi`): a later statement with the same subject and
-    slot, and another value or the opposite of `affirmed`, takes its place. One with an empty slot tells what happened,
-    and nothing takes its place. `dated`: it says when.
-    """
-
-    fact: str
-    category: str
-    subject: str
-    slot: str
-    value: str
-    affirmed: bool
-    valid_at: datetime
-    dated: bool
-    confidence: float
-    speaker: str
-
-    @property
-    def keywords(self) -> tuple[str, ...]:
-        return extract_keywords(self.fact)
 
 
 def statements(text: str, speaker: str, at: datetime, *, listener: str = "assistant") -> list[Statement]:

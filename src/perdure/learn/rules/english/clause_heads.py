@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
-from perdure.learn.english_verbs import BASE, MODALS, PARTICIPLES, is_adverb, is_past, third_person
+from perdure.learn.rules.english.verbs import BASE, MODALS, PARTICIPLES, is_adverb, is_past, third_person
 from perdure.text.english import is_common
 from perdure.text.keyword_words import FUNCTION_WORDS
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final
 
-from perdure.learn.english_verbs import BASE, PARTICIPLES, is_past
+from perdure.learn.rules.english.verbs import BASE, PARTICIPLES, is_past
+from perdure.learn.rules.languages import Category, ProjectRule
 from perdure.text.pasted import without_pasted
 from perdure.text.preview import clip, one_line
 from perdure.text.sentences import is_abbreviation, sentences
-
-Category: TypeAlias = Literal["anti-patterns", "heuristics", "patterns"]
 
 # How sure it is that something holds for long: it is said outright, or follows from how it is said.
 EXPLICIT: Final = 0.9
@@ -36,16 +35,6 @@ _SCOPE: Final = rf"(?:\bhere\b|\bin (?:this|our|the whole) {_PLACE}\b|\b(?:this|
 
 def _pattern(source: str) -> re.Pattern[str]:
     return re.compile(source, re.IGNORECASE)
-
-
-class ProjectRule(NamedTuple):
-    """`text` stands alone; `said` are the words of the person."""
-
-    text: str
-    title: str
-    category: Category
-    confidence: float
-    said: str
 
 
 # What stands before a sentence and says nothing. The first ones only where a mark follows: `no printf here` is a rule.

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from perdure.learn.english_verbs import BASE, MODALS, PARTICIPLES, is_adverb, is_past, third_person
+from perdure.learn.rules.english.verbs import BASE, MODALS, PARTICIPLES, is_adverb, is_past, third_person
 
 _TOKEN: Final = re.compile(r"\w+(?:['-]\w+)*|\W+")
 # What a contraction stands for behind the name; `I'd` depends on what follows.
@@ -48,6 +48,10 @@ class Telling(NamedTuple):
 
 def tell(sentence: str, speaker: str, listener: str) -> Telling:
     return _Teller(sentence, speaker, listener).tell()
+
+
+def in_third_person(text: str, speaker: str, listener: str) -> str:
+    return tell(text, speaker, listener).text
 
 
 class _Teller:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from perdure.learn.clause_heads import (
+from perdure.learn.rules.english.clause_heads import (
     STRONG,
     THIRD,
     Head,
@@ -20,7 +20,7 @@ from perdure.learn.clause_heads import (
     may_be_finite,
     tokens_of,
 )
-from perdure.learn.english_verbs import BASE, MODALS, PARTICIPLES, is_adverb, is_past
+from perdure.learn.rules.english.verbs import BASE, MODALS, PARTICIPLES, is_adverb, is_past
 
 
 class Piece(NamedTuple):

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from math import exp, log1p
 from typing import Final
 
-from perdure.learn.english_verbs import MODALS, is_past
-from perdure.learn.kin import RELATIONS
-from perdure.learn.moods import MOODS
-from perdure.learn.statements import Statement
-from perdure.learn.substance import says_what_changed
+from perdure.learn.rules.english.kin import RELATIONS
+from perdure.learn.rules.english.moods import MOODS
+from perdure.learn.rules.english.substance import says_what_changed
+from perdure.learn.rules.english.verbs import MODALS, is_past
+from perdure.learn.rules.languages import Statement
 from perdure.text.keyword_words import FUNCTION_WORDS
-
-LEAST_WORTH: Final = 0.26
-"""What is worth less says little: promises, vague plans, and who they are about is not clear."""
 
 _WORD: Final = re.compile(r"\w+(?:['-]\w+)*")
 _DATES: Final = re.compile(r" \(\d{4}[^)]*\)")
 _NAMING: Final = frozenset(("named", "called", "name"))
 _UNCLEAR: Final = frozenset("it it'd it's them these they they're this those".split())
 _ENOUGH: Final = 3
-_CHANGING: Final = frozenset(("identity", "preference", "guideline"))
 # What happened and what has a name is asked for, plans and moods rarely.
 _CATEGORIES: Final = {
     "guideline": 1.5, "relationship": 0.3, "interest": 0.2, "identity": 0.1, "preference": -0.1, "personality": -0.3,
@@ -60,29 +55,3 @@ def worth(statement: Statement) -> float:
         - 1
     )
     return 1 / (1 + exp(-score))
-
-
-def choose(messages: Sequence[Sequence[Statement]], least: float = LEAST_WORTH) -> list[tuple[int, Statement]]:
-    """The statements of these messages that are worth keeping, each with the position of its message, in order. A fact
-    that is told again counts once.
-
-    What may be corrected, or corrects something, is never left out, so that an older statement cannot stand because a
-    newer one was worth less. For the same reason no number of facts is the most that is kept: what is left out because
-    others were better might be what ends one of them.
-    """
-    known: set[str] = set()
-    kept: list[tuple[int, Statement]] = []
-    for position, found in enumerate(messages):
-        for one in found:
-            if one.fact not in known and (may_change(one) or worth(one) >= least):
-                known.add(one.fact)
-                kept.append((position, one))
-    return kept
-
-
-def may_change(statement: Statement) -> bool:
-    """Whether somebody may say otherwise one day: about themselves, what they like, whom they have one of, and what an
-    assistant should do.
-    """
-    is_only = statement.category == "relationship" and ":" not in statement.slot
-    return statement.slot != "" and (not statement.affirmed or is_only or statement.category in _CHANGING)

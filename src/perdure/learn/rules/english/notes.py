@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from perdure.learn.clause_heads import ReadWord, has_verb, tokens_of
-from perdure.learn.english_verbs import BASE, is_adverb, is_past
-from perdure.learn.moods import MOODS
+from perdure.learn.rules.english.clause_heads import ReadWord, has_verb, tokens_of
+from perdure.learn.rules.english.moods import MOODS
+from perdure.learn.rules.english.verbs import BASE, is_adverb, is_past
 from perdure.text.keyword_words import FUNCTION_WORDS
 
 _ENGLISH: Final = FUNCTION_WORDS["en"]

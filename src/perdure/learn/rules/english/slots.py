@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from perdure.learn.english_verbs import is_adverb
+from perdure.learn.rules.english.verbs import is_adverb
 
 
 class Reading(NamedTuple):

@@ -1,13 +1,13 @@
-"""Instructions that hold from now on, told as what the assistant should do. What is asked for once is none."""
+"""Finds standing instructions ("always answer in French"). One-off requests are ignored."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from perdure.learn.english_verbs import BASE
-from perdure.learn.slots import Reading
-from perdure.learn.third_person import tell
+from perdure.learn.rules.english.slots import Reading
+from perdure.learn.rules.english.third_person import tell
+from perdure.learn.rules.english.verbs import BASE
 
 # What an assistant can be told to do always. `Don't worry` and `never give up` are said to people.
 _VERBS: Final = (
