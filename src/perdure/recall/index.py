@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -19,12 +21,13 @@ from perdure.ids import LEARNED_SESSION
 from perdure.model import Filter
 from perdure.recall.append_array import AppendOnlyArray
 from perdure.recall.conversation import NOBODY, ConversationIndex, SpeakerIndex
-from perdure.recall.lexical import Lexical, LexicalBuilder
+from perdure.recall.index_file import IndexFile
+from perdure.recall.lexical import MOST_ROWS, Lexical, LexicalBuilder
 from perdure.recall.refresh import read_changes, read_rows, read_vectors
 from perdure.recall.signals import DEFAULT_STABILITY, is_stability
 from perdure.recall.vectors import VectorBuilder, Vectors
-from perdure.store.capabilities import vector_scan_of
-from perdure.store.port import IndexRow, Position, Store
+from perdure.store.capabilities import index_folder_of, vector_scan_of
+from perdure.store.port import IndexRow, LogFilter, Position, Store
 from perdure.text.entry import TERM_BYTES
 from perdure.tiers import MOST_BELIEVED_CONFIDENCE, MOST_BELIEVED_OBSERVATIONS
 from perdure.values import field, replace, value_class
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perdure.embed.port import Generation
+    from perdure.recall.array_file import SelectedRows
     from perdure.recall.known_cosines import KnownCosines
     from perdure.recall.query import SearchRequest
 
@@ -47,6 +51,13 @@ _GONE_SHARE: Final = 4
 _FEW_GONE: Final = 1000
 _EMPTY_BYTES: Final = 1 << 14
 _FILTERS_KEPT: Final = 16
+# Fewer memories than these are read from the store as quickly as a file is opened.
+_LEAST_IN_FILE: Final = 2048
+# A file is written anew when so many memories, or such a share of all, changed since: a new process reads these.
+_FEW_CHANGED: Final = 512
+_CHANGED_SHARE: Final = 128
+# After so many questions what they mapped of the vectors is let go.
+_QUESTIONS_MAPPED: Final = 8
 _UNKNOWN: Final = -2
 
 
@@ -91,12 +102,22 @@ _DTYPES: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
+# What the codes of a column stand for is the attribute of the vocabulary that has this name.
+_CODES: Final = {
+    "tier": "tiers", "kind": "kinds", "category": "categories", "anchor": "anchors", "conversation": "conversations",
+    "group": "groups", "told_in": "told_in", "speaker": "speakers", "introduction": "names",
+}  # fmt: skip
+_SPEAKERS: Final = ("speaker", "introduction")
+# An introduction is so many times the code of a name, and what is marked of it.
+_MARKS: Final = 4
+
+
 class Codes:
     """Small numbers for values that repeat. They are only ever added to, so that earlier columns stay true."""
 
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self._codes: dict[Any, int] = {None: NOBODY}
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        self.values = list(values)
+        self._codes: dict[Any, int] = {None: NOBODY} | {value: code for code, value in enumerate(self.values)}
 
     def encode(self, values: Sequence[Any]) -> list[int]:
         distinct = set(values)
@@ -115,16 +136,34 @@ class Codes:
 class Vocabulary:
     """What the codes of an index stand for."""
 
-    def __init__(self) -> None:
-        self.tiers = Codes()
-        self.kinds = Codes()
-        self.categories = Codes()
-        self.anchors = Codes()
-        self.conversations = Codes()
-        self.groups = Codes()
-        self.speakers = SpeakerIndex()
-        self.names = SpeakerIndex()
-        self.told_in = Codes()
+    def __init__(self, values: Mapping[str, Sequence[Any]] = MappingProxyType({})) -> None:
+        """`values` as `used` gives them, read from JSON."""
+        codes = {name: Codes(values.get(name, ())) for name in _CODES if name not in (*_SPEAKERS, "group")}
+        self.tiers, self.kinds, self.categories = codes["tier"], codes["kind"], codes["category"]
+        self.anchors, self.conversations, self.told_in = codes["anchor"], codes["conversation"], codes["told_in"]
+        self.groups = Codes((conversation, session) for conversation, session in values.get("group", ()))
+        self.speakers, self.names = (SpeakerIndex(values.get(name, ())) for name in _SPEAKERS)
+
+    def used(self, columns: Mapping[str, NDArray[Any]]) -> tuple[dict[str, list[Any]], dict[str, NDArray[Any]]]:
+        """What the codes in these columns stand for, and the columns with codes of nothing else."""
+        values: dict[str, list[Any]] = {}
+        changed: dict[str, NDArray[Any]] = {}
+        for column, attribute in _CODES.items():
+            known: list[Any] = getattr(self, attribute).values
+            codes = columns[column]
+            marks = codes % _MARKS if column == "introduction" else None
+            if marks is not None:
+                codes = np.where(codes == NOBODY, NOBODY, codes // _MARKS)
+            # One place more than there are codes, so that the code of nothing falls on it.
+            used = np.zeros(len(known) + 1, np.bool_)
+            used[codes] = True
+            values[column] = [value for value, is_used in zip(known, used.tolist(), strict=False) if is_used]
+            if used[:-1].all():
+                continue
+            lookup = np.append(np.cumsum(used[:-1], dtype=np.int32) - 1, np.int32(NOBODY)).astype(np.int32)
+            codes = lookup[codes]
+            changed[column] = codes if marks is None else np.where(codes == NOBODY, NOBODY, _MARKS * codes + marks)
+        return values, changed
 
     def columns(self, rows: Sequence[IndexRow]) -> Columns:
         (
@@ -164,7 +203,7 @@ class Vocabulary:
             "introduction": _filled(
                 introductions,
                 NOBODY,
-                lambda given: 4 * self.names.code(given.name) + 2 * given.is_nickname + given.corrects,
+                lambda given: _MARKS * self.names.code(given.name) + 2 * given.is_nickname + given.corrects,
             ),
             "has_low_trust": low_trusts,
             "told_in": self.told_in.encode(told_in),
@@ -365,6 +404,7 @@ class NamespaceIndex:
         self._categories = categories
         self.generation = generation
         self.snapshot: Snapshot | None = None
+        self._asked = 0
         self._lock = threading.Lock()
         self._clear()
 
@@ -374,7 +414,8 @@ class NamespaceIndex:
         self._signatures = AppendOnlyArray(np.uint64)
         self._alive = AppendOnlyArray(np.bool_)
         self._vocabulary = Vocabulary()
-        self._row_of = np.full(1, -1, np.intp)
+        # By number, one more than the row: room in a file is made of zeros.
+        self._row_after = np.zeros(1, np.intp)
         self._timed = False
         self._superseded = False
         self._spoken = False
@@ -382,18 +423,24 @@ class NamespaceIndex:
         self._words = 0
         self._lexical = LexicalBuilder()
         dimensions = 1 if self.known else self.generation.dimensions if self.generation else 0
+        self._row_bytes = 0
+        self._file: IndexFile | None = None
+        self._changed_since_file = 0
         # Of the rows that were read at first, where only some categories were.
         self._passages: list[bytes] = []
         self._vectors = VectorBuilder(dimensions, exact=bool(self._categories))
 
     @property
     def nbytes(self) -> int:
-        parts = (*self._columns.values(), self._signatures, self._alive, self._row_of, self._lexical, self._vectors)
-        return _EMPTY_BYTES + sum(part.nbytes for part in parts)
+        parts = (*self._columns.values(), self._signatures, self._alive, self._lexical, self._vectors)
+        return _EMPTY_BYTES + self._row_bytes + sum(part.nbytes for part in parts)
 
     def current(self, store: Store) -> Snapshot:
         """The namespace as it is now. Readers wait for each other only when it has changed."""
         snapshot = self.snapshot
+        self._asked += 1
+        if self._asked % _QUESTIONS_MAPPED == 0:
+            self._vectors.release()
         if snapshot is None or snapshot.position != store.position(self.namespace, self.generation):
             with self._lock:
                 return self._update(store)
@@ -425,23 +472,106 @@ class NamespaceIndex:
         gone = len(self._alive) - self._documents
         mostly_gone = not self._documents or gone > max(_FEW_GONE, len(self._alive) // _GONE_SHARE)
         if self.snapshot is None or (position != self._position and (mostly_gone or self.known)):
+            self._load(store, position, from_file=self.snapshot is None)
+        elif position != self._position and (
+            (self._file is not None and self._file.is_replaced()) or not self._catch_up(store, position)
+        ):
             self._load(store, position)
-        elif position != self._position:
-            changes = read_changes(
-                store, self.namespace, self.generation, self._position, position, len(self._alive)
-            )  # fmt: skip
-            if changes is None:
-                self._load(store, position)
-            else:
-                self._remove(self._rows_of(np.array(changes.removed, np.int64)))
-                if changes.rows:
-                    self._change(changes.rows)
-                self._position = position
         # Not right after loading: a process that asks only once need not wait for the sorting.
         if self.snapshot is not None and self._lexical.untidy:
             self._lexical.tidy(self._alive.view)
         self.snapshot = self._take_snapshot()
         return self.snapshot
+
+    def _catch_up(self, store: Store, position: Position) -> bool:
+        """Read what changed; False when everything has to be read."""
+        changes = read_changes(store, self.namespace, self.generation, self._position, position, len(self._alive))
+        if changes is None:
+            return False
+        self._remove(self._rows_of(np.array(changes.removed, np.int64)))
+        if changes.rows:
+            self._change(changes.rows)
+        self._position = position
+        self._changed_since_file += len(changes.rows) + len(changes.removed)
+        return True
+
+    @property
+    def is_file_due(self) -> bool:
+        """Whether a new process would read so much from the store that a file of what is here pays off."""
+        if self.known or self._categories or self.snapshot is None:
+            return False
+        least = _LEAST_IN_FILE if self._file is None else max(_FEW_CHANGED, self._documents // _CHANGED_SHARE)
+        new = self._documents if self._file is None else self._changed_since_file
+        return least <= new and self._documents <= MOST_ROWS
+
+    def write_file(self, store: Store) -> bool:
+        """Write a file of the namespace as it is now, unless somebody else writes one. What is here is let go: from the
+        next question on this process reads the file, as all others do.
+        """
+        folder = index_folder_of(store)
+        if folder is None:
+            return False
+        # What is written is read after the lock was got: whoever erases something removes the files after that is
+        # committed, with the same lock.
+        with folder.writing() as is_alone:
+            if not is_alone:
+                return False
+            with self._lock:
+                self._update(store)
+                about, arrays = self._contents()
+            IndexFile.write(folder, self.namespace, self.generation, about, arrays)
+        with self._lock:
+            self.snapshot = None
+        return True
+
+    def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any] | SelectedRows]]:
+        """All but the rows that are gone and what was said of them."""
+        rows = np.flatnonzero(self._alive.view)
+        every = len(rows) == len(self._alive)
+        columns = {name: column.view if every else column.view[rows] for name, column in self._columns.items()}
+        values, changed = self._vocabulary.used(columns)
+        columns |= changed
+        numbers = columns["number"]
+        row_after = np.zeros(int(numbers.max(initial=0)) + 1, np.intp)
+        row_after[numbers] = np.arange(1, len(rows) + 1)
+        arrays: dict[str, NDArray[Any] | SelectedRows] = {f"column.{name}": column for name, column in columns.items()}
+        arrays["row_after"] = row_after
+        arrays["signatures"] = self._signatures.view if every else self._signatures.view[rows]
+        arrays |= {f"lexical.{name}": array for name, array in self._lexical.arrays(rows).items()}
+        arrays |= {f"vectors.{name}": array for name, array in self._vectors.arrays(rows).items()}
+        arrays["vocabulary"] = np.frombuffer(json.dumps(values).encode(), np.uint8)
+        kinds = {"timed": self._timed, "superseded": self._superseded, "spoken": self._spoken}
+        position = (self._position.seq, self._position.vector, self._position.repairs, self._position.head.hex())
+        return {"rows": len(rows), "words": self._words, "position": position, **kinds}, arrays
+
+    def _open_file(self, store: Store) -> bool:
+        """Begin where a file ends, if there is one that is whole."""
+        folder = None if self.known or self._categories else index_folder_of(store)
+        file = None if folder is None else IndexFile.open(folder, self.namespace, self.generation)
+        if file is None:
+            return False
+        if folder is not None and folder.is_cache and self._is_erased_since(store, file.about["position"][0]):
+            folder.clear(0)
+            return False
+        about, arrays = file.about, file.arrays
+        size: int = about["rows"]
+        for name, column in self._columns.items():
+            column.over(arrays[f"column.{name}"], size)
+        self._signatures.over(arrays["signatures"], size)
+        self._alive.extend(np.ones(size, np.bool_))
+        self._vocabulary = Vocabulary(json.loads(arrays["vocabulary"].tobytes()))
+        self._row_after = arrays["row_after"]
+        self._timed, self._superseded, self._spoken = about["timed"], about["superseded"], about["spoken"]
+        self._documents, self._words = size, about["words"]
+        self._lexical = LexicalBuilder.over(file.part("lexical."), size)
+        self._vectors = VectorBuilder.over(file.part("vectors."), size, self._vectors.dimensions)
+        seq, vector, repairs, head = about["position"]
+        self._position, self._file = Position(seq, vector, repairs, bytes.fromhex(head)), file
+        return True
+
+    def _is_erased_since(self, store: Store, seq: int) -> bool:
+        with store.read(self.namespace) as reader:
+            return bool(reader.log(LogFilter(operation="erase", after=seq), limit=1))
 
     def _take_snapshot(self) -> Snapshot:
         columns = Columns(**{name: column.view for name, column in self._columns.items()})
@@ -472,7 +602,12 @@ class NamespaceIndex:
             self._vocabulary,
         )
 
-    def _load(self, store: Store, position: Position) -> None:
+    def _load(self, store: Store, position: Position, *, from_file: bool = True) -> None:
+        self._clear()
+        # Whatever a file holds that its sums do not tell, the store is always there.
+        with suppress(LookupError, TypeError, ValueError):
+            if from_file and self._open_file(store) and self._catch_up(store, position):
+                return
         self._clear()
         known, dimensions, generation = self.known, self._vectors.dimensions, self.generation
         scanned: dict[bytes, bytes] | None = None
@@ -501,11 +636,11 @@ class NamespaceIndex:
         self._words += int(batch.lengths.sum())
         self._note_kinds(batch.columns)
         needed = int(numbers.max()) + 1
-        if needed > len(self._row_of):
-            grown = np.full(max(needed, 2 * len(self._row_of)), -1, np.intp)
-            grown[: len(self._row_of)] = self._row_of
-            self._row_of = grown
-        self._row_of[numbers] = np.arange(first, first + len(numbers))
+        if needed > len(self._row_after):
+            grown = np.zeros(max(needed, 2 * len(self._row_after)), np.intp)
+            grown[: len(self._row_after)] = self._row_after
+            self._row_after, self._row_bytes = grown, grown.nbytes
+        self._row_after[numbers] = np.arange(first + 1, first + 1 + len(numbers))
 
     def _note_kinds(self, columns: Columns) -> None:
         """Most namespaces have neither times nor turns of a conversation, and then nothing has to look at them."""
@@ -516,15 +651,15 @@ class NamespaceIndex:
 
     def _rows_of(self, numbers: NDArray[np.int64]) -> NDArray[np.intp]:
         """The row of each memory, or -1."""
-        known = numbers < len(self._row_of)
-        return np.where(known, self._row_of[numbers * known], -1)
+        known = numbers < len(self._row_after)
+        return np.where(known, self._row_after[numbers * known] - 1, -1)
 
     def _remove(self, rows: NDArray[np.intp]) -> None:
         rows = rows[rows >= 0]
         if len(rows):
             self._alive.replace(rows, np.False_)
             self._vectors.remove(rows)
-            self._row_of[self._columns["number"].view[rows]] = -1
+            self._row_after[self._columns["number"].view[rows]] = 0
             self._documents -= len(rows)
             self._words -= int(self._lexical.lengths[rows].sum())
 
@@ -537,7 +672,7 @@ class NamespaceIndex:
             return
         same_words = (old >= 0) & (self._signatures.view[old] == batch.signatures)
         had_vector = self._vectors.present[old]
-        arrived = same_words & ~had_vector & batch.has_vector
+        arrived = same_words & ~had_vector & batch.has_vector & (old >= self._vectors.in_file)
         if arrived.any():
             self._vectors.fill(old[arrived], batch.vectors[arrived])
             for row, windows in batch.windows.items():
@@ -560,6 +695,15 @@ class NamespaceIndex:
             self._append(_Batch.of([rows[which] for which in new], self._vocabulary, self._vectors.dimensions))
 
 
+def is_outdated(store: Store, namespace: str, generation: Generation | None) -> bool:
+    """Whether a new process would read much from the store, as far as the positions tell."""
+    folder, position = index_folder_of(store), store.position(namespace, generation)
+    if folder is None or position.seq < _LEAST_IN_FILE:
+        return False
+    seq, vector = IndexFile.position(folder, namespace, generation) or (0, 0)
+    return max(position.seq - seq, position.vector - vector) >= _FEW_CHANGED or seq > position.seq
+
+
 class IndexCache:
     """The indexes of the namespaces in use, within a bound on memory: the least recently used go first. The one just
     used always stays, however large it is.
@@ -573,6 +717,12 @@ class IndexCache:
 
     def __contains__(self, namespace: str) -> bool:
         return namespace in self._indexes
+
+    def write_files(self) -> int:
+        """Write the files that are missing or behind, of the namespaces in use; how many."""
+        with self._lock:
+            indexes = list(self._indexes.values())
+        return sum(index.is_file_due and index.write_file(self._store) for index in indexes)
 
     def snapshot(self, namespace: str, generation: Generation | None) -> Snapshot:
         """The namespace as it is now. Without a generation only its words matter, and any index has them."""

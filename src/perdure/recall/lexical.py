@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -25,14 +25,15 @@ Counts: TypeAlias = "NDArray[np.uint8]"
 # Scanning this many entries takes about as long as one search should.
 SCANNED_ENTRIES: Final = 1 << 14
 # A sorted key is term << 32 | row << 8 | frequency, so one set of postings spans at most this many rows.
-_MOST_ROWS: Final = 1 << 24
+MOST_ROWS: Final = 1 << 24
 # A set of postings is merged into the one before as soon as that is less than so many times larger.
 _FANOUT: Final = 4
+_NOT_COUNTED: Final[Mapping[int, int]] = {}
 _NO_PARTS: Final[Mapping[int, Sequence[int]]] = {}
-# Of so many words what was found is kept, if no more rows than these hold one: two megabytes at most.
+# Postings cache: at most 256 words with at most 1,024 rows each, two megabytes.
 _KEPT_WORDS: Final = 256
 _KEPT_ROWS: Final = 1 << 10
-# Of the words that were searched for last it is kept as well, if no more rows than these hold them: one megabyte.
+# Postings of the last search are kept as well, up to this many rows: one megabyte.
 _LATEST_ROWS: Final = 1 << 17
 # The words of a query that are told apart in one number.
 _BITS: Final = 64
@@ -57,7 +58,7 @@ class Postings:
         keys.sort(kind="stable")
         terms_ = (keys >> 32).astype(np.uint32)
         starts = np.flatnonzero(np.diff(terms_, prepend=terms_[:1] ^ 1))
-        rows = ((keys >> 8) & (_MOST_ROWS - 1)).astype(np.uint32)
+        rows = ((keys >> 8) & (MOST_ROWS - 1)).astype(np.uint32)
         rows += np.uint32(first)
         frequencies = (keys & 0xFF).astype(np.uint8)
         return cls(first, last, terms_[starts], np.append(starts, len(keys)), rows, frequencies)
@@ -94,7 +95,9 @@ _NOBODY: Final = Holders(np.empty(0, np.intp), np.empty(0, np.uint8))
 
 @value_class(slots=False)
 class Lexical:
-    """What a search sees: sorted and unsorted rows, and the statistics of those that are alive."""
+    """What a search sees: sorted and unsorted rows, and the statistics of those that are alive. Where the rows are only
+    some of a namespace, the statistics are of all of it, and `containing` has how many of all hold each term.
+    """
 
     sorted: tuple[Postings, ...]
     first_unsorted: int
@@ -105,10 +108,11 @@ class Lexical:
     alive: NDArray[np.bool_]
     documents: int
     words: int
+    containing: Mapping[int, int] = _NOT_COUNTED
 
     @cached_property
     def _own(self) -> WordCounts:
-        return WordCounts(self.documents, self.words, {})
+        return WordCounts(self.documents, self.words, self.containing)
 
     @cached_property
     def _kept(self) -> dict[int, Holders]:
@@ -126,7 +130,7 @@ class Lexical:
     def counts(self, query_terms: Sequence[int], parts: Mapping[int, Sequence[int]] = _NO_PARTS) -> WordCounts:
         every = _with_parts(query_terms, parts) if parts else query_terms
         holding = {term: len(rows) for term, (rows, _) in self._find(every).items()}
-        return WordCounts(self.documents, self.words, holding)
+        return WordCounts(self.documents, self.words, {**holding, **self.containing})
 
     def scores(
         self,
@@ -176,7 +180,7 @@ class Lexical:
             share = held[[every.index(part) for part in some]].mean(axis=0)
             held[every.index(whole)] = np.maximum(held[every.index(whole)], share)
         holding = {term: len(holders) for term, (holders, _) in found.items()}
-        return held[: len(query_terms)], WordCounts(self.documents, self.words, holding)
+        return held[: len(query_terms)], WordCounts(self.documents, self.words, {**holding, **self.containing})
 
     def _add(
         self,
@@ -292,6 +296,7 @@ class LexicalBuilder:
     def __init__(self) -> None:
         self._sorted: tuple[Postings, ...] = ()
         self._first_unsorted = 0
+        self._mapped = 0
         self._clear()
         self._lengths = AppendOnlyArray(np.uint32)
 
@@ -308,7 +313,7 @@ class LexicalBuilder:
     @property
     def nbytes(self) -> int:
         growing = (self._terms, self._frequencies, self._ends, self._lengths)
-        return sum(part.nbytes for part in (*self._sorted, *growing))
+        return sum(part.nbytes for part in (*self._sorted, *growing)) - self._mapped
 
     def extend(
         self, terms: NDArray[np.uint32], frequencies: Counts, ends: NDArray[np.intp], lengths: NDArray[np.uint32]
@@ -322,8 +327,8 @@ class LexicalBuilder:
     def tidy(self, alive: NDArray[np.bool_]) -> None:
         """Sort what lies unsorted, and merge sets of postings, so that few are left and the small ones are new."""
         first, ends = self._first_unsorted, self._ends.view
-        for begin in range(0, len(ends), _MOST_ROWS):
-            end = min(begin + _MOST_ROWS, len(ends))
+        for begin in range(0, len(ends), MOST_ROWS):
+            end = min(begin + MOST_ROWS, len(ends))
             left, right = (int(ends[begin - 1]) if begin else 0), int(ends[end - 1])
             rows = np.repeat(np.arange(end - begin, dtype=np.uint64), np.diff(ends[begin:end], prepend=left))
             keys = _keys(self._terms.view[left:right], rows, self._frequencies.view[left:right])
@@ -332,10 +337,49 @@ class LexicalBuilder:
         self._clear()
         while len(self._sorted) > 1:
             *others, older, newer = self._sorted
-            if len(older.rows) >= _FANOUT * len(newer.rows) or newer.last - older.first > _MOST_ROWS:
+            if len(older.rows) >= _FANOUT * len(newer.rows) or newer.last - older.first > MOST_ROWS:
                 break
+            if not others:
+                self._mapped = 0
             keys = np.concatenate([older.keys(older.first, alive), newer.keys(older.first, alive)])
             self._sorted = (*others, Postings.sort(older.first, newer.last, keys))
+
+    def arrays(self, rows: Rows) -> dict[str, NDArray[Any]]:
+        """All in one set of postings, of these rows alone, as if there were no others."""
+        lengths = self.lengths
+        if len(rows) == len(lengths) and len(self._sorted) == 1 and not len(self._ends):
+            postings = self._sorted[0]
+        else:
+            place = np.full(len(lengths), -1, np.int64)
+            place[rows] = np.arange(len(rows))
+            of_unsorted = np.repeat(np.arange(len(self._ends)), np.diff(self._ends.view, prepend=0))
+            held: list[tuple[NDArray[np.uint32], NDArray[Any], Counts]] = [
+                (np.repeat(part.terms, np.diff(part.starts)), part.rows, part.frequencies) for part in self._sorted
+            ]
+            held.append((self._terms.view, of_unsorted + self._first_unsorted, self._frequencies.view))
+            keys: list[NDArray[np.uint64]] = []
+            for terms_, holders, frequencies in held:
+                places = place[holders]
+                kept = places >= 0
+                keys.append(_keys(terms_[kept], places[kept].astype(np.uint64), frequencies[kept]))
+            postings = Postings.sort(0, len(rows), np.concatenate(keys))
+        return {
+            "terms": postings.terms,
+            "starts": postings.starts,
+            "rows": postings.rows,
+            "frequencies": postings.frequencies,
+            "lengths": lengths if len(rows) == len(lengths) else lengths[rows],
+        }
+
+    @classmethod
+    def over(cls, arrays: Mapping[str, NDArray[Any]], size: int) -> LexicalBuilder:
+        """As `arrays` gave them."""
+        builder = cls()
+        builder._sorted = (Postings(0, size, arrays["terms"], arrays["starts"], arrays["rows"], arrays["frequencies"]),)
+        builder._first_unsorted = size
+        builder._lengths.over(arrays["lengths"], size)
+        builder._mapped = sum(arrays[name].nbytes for name in ("terms", "starts", "rows", "frequencies"))
+        return builder
 
     def view(self, alive: NDArray[np.bool_], documents: int, words: int) -> Lexical:
         return Lexical(

@@ -1,7 +1,8 @@
 """The nearest rows by cosine, in memory.
 
 Few rows are compared exactly. Of many, one bit per dimension is looked at first: the sign, after the mean is taken
-away; the rows that agree with the query in most of them are then compared exactly.
+away; the rows that agree with the query in most of them are then compared by one byte per dimension, and the nearest
+of these exactly.
 
 A memory that is too long for one vector has one for each of its windows. The first is in the matrix of the rows, as
 that of every other memory is; the further ones are in a matrix of their own, which says to which row each belongs.
@@ -9,13 +10,16 @@ that of every other memory is; the further ones are in a matrix of their own, wh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from perdure.recall.append_array import AppendOnlyArray
+from perdure.recall.array_file import SelectedRows
 from perdure.recall.top_k import top_k
+from perdure.store.capabilities import Chances
 from perdure.values import replace, value_class
 
 if TYPE_CHECKING:
@@ -33,15 +37,20 @@ _SURE_SHARE: Final = 10
 _CERTAIN_SHARE: Final = 4
 _MORE: Final = 4
 _ENCODED_AT_ONCE: Final = 8192
+_COMPARED_AT_ONCE: Final = 1 << 15
+_ROUNDED_AT_ONCE: Final = 512
+# Of those compared by bytes, so many are compared exactly at last.
+_EXACT_PER_WANTED: Final = 2
+_LEAST_EXACT: Final = 50
+_MOST_ROUNDED: Final = 127
 # The best window of a long memory counts. Several windows are several chances to be near, so they cost a little: this
 # times the logarithm of their number, up to some: what stands in the last paragraph of a book has to be found.
 # docs/design.md says what is known of it.
-_COST_OF_CHANCES: Final = np.float32(0.02)
-_MOST_CHANCES: Final = 8
+CHANCES: Final = Chances(cost=0.02, most=8)
 # From how many rows it is told how near a row is by chance.
-_SAMPLE: Final = 256
+SAMPLE: Final = 256
 # From how many rows it is told how near two rows are by chance.
-_PAIRED: Final = 32
+PAIRED: Final = 32
 
 
 class Near(NamedTuple):
@@ -63,21 +72,40 @@ class Near(NamedTuple):
 
 @value_class
 class Signs:
-    """One bit per dimension, in columns of 64 dimensions each: a search reads every column from end to end."""
+    """One bit per dimension, in columns of 64 dimensions each: a search reads every column from end to end. And one
+    byte per dimension, times the `scales`: what agrees in most signs is compared by these, a quarter as much to read
+    from all over a file as the vectors themselves.
+    """
 
     mean: NDArray[np.float32]
     columns: tuple[NDArray[np.uint64], ...]
+    rounded: NDArray[np.int8]
+    scales: NDArray[np.float32]
+
+    def cosines(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Nearly those of these rows."""
+        cosines = np.empty(len(rows), np.float32)
+        # In blocks, as below.
+        for start in range(0, len(rows), _ROUNDED_AT_ONCE):
+            block = rows[start : start + _ROUNDED_AT_ONCE]
+            cosines[start : start + len(block)] = np.vecdot(self.rounded.take(block, axis=0).astype(np.float32), query)
+        return cosines * self.scales.take(rows)
 
     def agreement(self, query: NDArray[np.float32]) -> NDArray[np.uint16]:
         """In how many dimensions each row has the sign of the query."""
         opposite = ~_pack(query[np.newaxis] - self.mean)[0]
         size = len(self.columns[0])
         agreed = np.zeros(size, np.uint16)
-        different, counted = np.empty(size, np.uint64), np.empty(size, np.uint8)
-        for column, word in zip(self.columns, opposite, strict=True):
-            np.bitwise_xor(column, word, out=different)
-            np.bitwise_count(different, out=counted)
-            np.add(agreed, counted, out=agreed)
+        # In blocks, so that what is in between never leaves the processor's own memory.
+        block = min(size, _COMPARED_AT_ONCE)
+        different, counted = np.empty(block, np.uint64), np.empty(block, np.uint8)
+        for start in range(0, size, block or 1):
+            sums = agreed[start : start + block]
+            rows = len(sums)
+            for column, word in zip(self.columns, opposite, strict=True):
+                np.bitwise_xor(column[start : start + rows], word, out=different[:rows])
+                np.bitwise_count(different[:rows], out=counted[:rows])
+                np.add(sums, counted[:rows], out=sums)
         return agreed
 
 
@@ -88,7 +116,7 @@ def values_at(values: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
 
 def of_best_window(best: NDArray[np.float32], windows: NDArray[np.intp] | int) -> NDArray[np.float32]:
     """The cosines of memories with so many windows each, from those of their best windows."""
-    return best - _COST_OF_CHANCES * np.log(np.minimum(windows, _MOST_CHANCES), dtype=np.float32)
+    return best - np.float32(CHANCES.cost) * np.log(np.minimum(windows, CHANCES.most), dtype=np.float32)
 
 
 @value_class
@@ -148,7 +176,8 @@ class WindowVectors:
 class Vectors:
     """What a search sees. `present` is false for rows without a vector and for rows that are gone. With `question`, the
     matrix has one column: the cosines with that one, the only one that is asked. `windows` is None where no memory is
-    so long that it has several vectors.
+    so long that it has several vectors. Where the rows are only some of a namespace, `taken` are others taken at equal
+    steps from all of it, to be compared with a query and with each other.
     """
 
     matrix: NDArray[np.float32]
@@ -157,6 +186,7 @@ class Vectors:
     signs: Signs | None
     question: NDArray[np.float32] | None = None
     windows: WindowVectors | None = None
+    taken: tuple[Vectors, Vectors] | None = None
 
     @cached_property
     def _of_first_windows(self) -> Vectors:
@@ -201,22 +231,26 @@ class Vectors:
         looked_at = max(_LEAST_RESCORED + len(possible) // _RESCORED_SHARE, _RESCORED_PER_WANTED * count)
         while True:
             rows = top_k(agreed, looked_at)
-            near = Near(rows, self.cosines(query, rows))
+            near = Near(rows, self.signs.cosines(query, rows))
             if len(near.rows) >= number or near.agree_well(agreed, 1 + count // _SURE_SHARE):
-                return near.best(count)
+                rows = np.sort(near.best(_EXACT_PER_WANTED * count + _LEAST_EXACT).rows)
+                return Near(rows, self.cosines(query, rows)).best(count)
             looked_at *= _MORE
 
     def sample(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """The cosines of rows taken at equal steps: how near a row is that has nothing to do with the query."""
-        step = max(1, len(self.matrix) // _SAMPLE)
+        if self.taken is not None:
+            sampled = self.taken[0]
+            return sampled.cosines(query, np.arange(len(sampled.matrix)))
+        step = max(1, len(self.matrix) // SAMPLE)
         rows = np.arange(0, len(self.matrix), step)
         return self.cosines(query, rows)[self.present[::step]]
 
     @cached_property
     def pairs(self) -> NDArray[np.float32]:
         """The cosines of rows taken at equal steps with each other."""
-        step = max(1, len(self.matrix) // _PAIRED)
-        sample = self.matrix[::step][self.present[::step]]
+        step = max(1, len(self.matrix) // PAIRED)
+        sample = self.taken[1].matrix if self.taken else self.matrix[::step][self.present[::step]]
         first, second = np.triu_indices(len(sample), 1)
         return np.vecdot(sample[first], sample[second])
 
@@ -232,6 +266,8 @@ class VectorBuilder:
         self._present = AppendOnlyArray(np.bool_)
         self._count = 0
         self._columns: list[AppendOnlyArray[np.uint64]] = []
+        self._rounded = AppendOnlyArray(np.int8, dimensions)
+        self._scales = AppendOnlyArray(np.float32)
         self._mean = np.zeros(dimensions, np.float32)
         self._encoded_count = 0
         # Of long memories: the vectors of their further windows, the row of each, and which ones each row has.
@@ -249,7 +285,8 @@ class VectorBuilder:
 
     @property
     def nbytes(self) -> int:
-        own = sum(part.nbytes for part in (self._matrix, self._present, self._owner, *self._columns))
+        parts = (self._matrix, self._present, self._owner, self._rounded, self._scales, *self._columns)
+        own = sum(part.nbytes for part in parts)
         return own + (self._windows.nbytes if self._windows else 0)
 
     def extend(self, vectors: NDArray[np.float32], present: NDArray[np.bool_]) -> None:
@@ -266,6 +303,17 @@ class VectorBuilder:
         self._spans[row] = (len(self._owner), len(vectors))
         self._owner.extend(np.full(len(vectors), row, np.intp))
         self._windows.extend(vectors, np.ones(len(vectors), np.bool_))
+
+    def release(self) -> None:
+        """Let go of what is mapped of the vectors: few of them are looked at, all over the file, and each look maps
+        what stands around it. The system keeps it, and gives it back when it is asked.
+        """
+        self._matrix.release()
+
+    @property
+    def in_file(self) -> int:
+        """So many rows at the beginning are in a file, and their vectors are not to be written."""
+        return self._matrix.mapped
 
     @property
     def has_windows(self) -> bool:
@@ -284,6 +332,9 @@ class VectorBuilder:
         if self._columns:
             for column, words in zip(self._columns, _pack(vectors - self._mean).T, strict=True):
                 column.fill(rows, words)
+            rounded, scales = _round(vectors)
+            self._rounded.fill(rows, rounded)
+            self._scales.fill(rows, scales)
 
     def remove(self, rows: NDArray[np.intp]) -> None:
         self._count -= int(np.count_nonzero(self.present[rows]))
@@ -293,11 +344,58 @@ class VectorBuilder:
             if len(gone):
                 self._windows.remove(gone)
 
+    def arrays(self, rows: NDArray[np.intp]) -> dict[str, NDArray[Any] | SelectedRows]:
+        """Of these rows, as if there were no others."""
+        every = len(rows) == len(self._matrix)
+        arrays: dict[str, NDArray[Any] | SelectedRows] = {
+            "matrix": self.matrix if every else SelectedRows(self.matrix, rows),
+            "present": self.present if every else self.present[rows],
+        }
+        if self._columns:
+            arrays["mean"] = self._mean
+            arrays["rounded"] = self._rounded.view if every else SelectedRows(self._rounded.view, rows)
+            arrays["scales"] = self._scales.view if every else self._scales.view[rows]
+            for number, column in enumerate(self._columns):
+                arrays[f"signs{number}"] = column.view if every else column.view[rows]
+        if self._windows is not None:
+            places = np.full(len(self._matrix), -1, np.intp)
+            places[rows] = np.arange(len(rows))
+            owner = places[self._owner.view]
+            kept = np.flatnonzero(owner >= 0)
+            arrays["owner"] = owner[kept]
+            arrays |= {f"windows.{name}": array for name, array in self._windows.arrays(kept).items()}
+        return arrays
+
+    @classmethod
+    def over(cls, arrays: Mapping[str, NDArray[Any]], size: int, dimensions: int) -> VectorBuilder:
+        """As `arrays` gave them."""
+        builder = cls(dimensions)
+        builder._matrix.over(arrays["matrix"], size)
+        builder._present.over(arrays["present"], size)
+        builder._count = int(np.count_nonzero(builder.present))
+        if "mean" in arrays:
+            builder._mean, builder._encoded_count = arrays["mean"], builder._count
+            builder._rounded.over(arrays["rounded"], size)
+            builder._scales.over(arrays["scales"], size)
+            words = range(-(-dimensions // 64))
+            builder._columns = [AppendOnlyArray(np.uint64).over(arrays[f"signs{number}"], size) for number in words]
+        if "owner" in arrays:
+            own = {name.removeprefix("windows."): each for name, each in arrays.items() if name.startswith("windows.")}
+            owner = arrays["owner"]
+            builder._owner.over(owner, len(owner))
+            builder._windows = cls.over(own, len(owner), dimensions)
+            # Those of one row stand together.
+            starts = np.flatnonzero(np.diff(owner, prepend=-1))
+            counts = np.diff(starts, append=len(owner))
+            spans = zip(starts.tolist(), counts.tolist(), strict=True)
+            builder._spans = dict(zip(owner[starts].tolist(), spans, strict=True))
+        return builder
+
     def view(self, question: NDArray[np.float32] | None = None) -> Vectors:
         if self._count > EXACT_ROWS and self._count > 2 * self._encoded_count and not self._exact:
             self._encode()
         columns = tuple(column.view for column in self._columns)
-        signs = Signs(self._mean, columns) if columns else None
+        signs = Signs(self._mean, columns, self._rounded.view, self._scales.view) if columns else None
         return Vectors(self.matrix, self.present, self._count, signs, question, self._view_windows())
 
     def _view_windows(self) -> WindowVectors | None:
@@ -311,17 +409,28 @@ class VectorBuilder:
         return WindowVectors(self._windows.view(), self._owner.view, rows, starts, counts)
 
     def _encode(self) -> None:
-        """Signs for all rows, from a mean that suits them; again when there are twice as many."""
+        """Signs and bytes for all rows, from a mean that suits them; again when there are twice as many."""
         step = 1 + len(self.matrix) // _ENCODED_AT_ONCE
         self._mean = self.matrix[::step].mean(axis=0)
         self._encoded_count = self._count
         self._columns = [AppendOnlyArray(np.uint64) for _ in range(-(-self.dimensions // 64))]
+        self._rounded, self._scales = AppendOnlyArray(np.int8, self.dimensions), AppendOnlyArray(np.float32)
         for start in range(0, len(self.matrix), _ENCODED_AT_ONCE):
             self._append_signs(self.matrix[start : start + _ENCODED_AT_ONCE])
 
     def _append_signs(self, vectors: NDArray[np.float32]) -> None:
         for column, words in zip(self._columns, _pack(vectors - self._mean).T, strict=True):
             column.extend(words)
+        rounded, scales = _round(vectors)
+        self._rounded.extend(rounded)
+        self._scales.extend(scales)
+
+
+def _round(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """To bytes, and what they are to be multiplied by; a row of zeros stays one."""
+    scales = np.abs(vectors).max(axis=1, initial=0.0) / np.float32(_MOST_ROUNDED)
+    rounded = np.rint(vectors / np.where(scales, scales, np.float32(1))[:, np.newaxis]).astype(np.int8)
+    return rounded, scales
 
 
 def _pack(centred: NDArray[np.float32]) -> NDArray[np.uint64]:

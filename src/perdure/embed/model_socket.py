@@ -1,0 +1,119 @@
+"""Vectors of questions from another process of the same user that has the local model loaded: a hook, which lives for a
+moment, need not load it. What crosses is the question and its vector, by a socket that nobody else may open.
+
+A server listens, one for all of a user's stores; the next one takes its place when it ends. Whoever asks and gets no
+answer at once loads the model, as if there were none.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Final
+
+from perdure.files import directory, private_folder
+
+if TYPE_CHECKING:
+    from perdure.embed.port import Generation, Vectors
+
+# Raised when what is said changes: who speaks otherwise is not answered.
+_GREETING: Final = b"perdure 1\n"
+_SIZES: Final = struct.Struct("<II")
+_MOST: Final = 1 << 20
+# Seconds: to be let in, and to be answered. A question is embedded in two milliseconds, a model loaded in 150.
+_CONNECT: Final = 0.005
+_ANSWER: Final = 0.1
+_PATIENCE: Final = 1.0
+_FLOAT_BYTES: Final = 4
+
+
+def _path() -> Path:
+    return directory("cache", os.environ) / "model" / "socket"
+
+
+def ask(generation: Generation, text: str) -> Vectors | None:
+    """The vector of a question; None where nobody answers."""
+    content, name = text.encode("utf-8", "surrogatepass"), generation.name.encode()
+    size = generation.dimensions * _FLOAT_BYTES
+    with suppress(OSError), _connected() as connection:
+        connection.sendall(_GREETING + _SIZES.pack(len(name), len(content)) + name + content)
+        answer = _read(connection, size)
+        if len(answer) == size:
+            import numpy as np
+
+            return np.frombuffer(answer, "<f4").astype(np.float32)
+    return None
+
+
+def is_served() -> bool:
+    """Whether somebody listens."""
+    with suppress(OSError), _connected():
+        return True
+    return False
+
+
+def _connected() -> socket.socket:
+    path = _path()
+    if hasattr(os, "geteuid") and path.lstat().st_uid != os.geteuid():
+        raise PermissionError("it belongs to another user")
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.settimeout(_CONNECT)
+        connection.connect(str(path))
+        connection.settimeout(_ANSWER)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def serve(generation: Generation, embed: Callable[[str], Vectors]) -> None:
+    """Answer others from now on, in a thread of its own, as soon as no other process does."""
+    Thread(target=_serve, args=(generation, embed), name="perdure-questions", daemon=True).start()
+
+
+def _serve(generation: Generation, embed: Callable[[str], Vectors]) -> None:
+    path = _path()
+    with suppress(OSError):
+        from fcntl import LOCK_EX, flock
+
+        private_folder(path.parent)
+        lock = os.open(path.with_name("lock"), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        # It ends with the process that has it.
+        flock(lock, LOCK_EX)
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(path))
+            path.chmod(0o600)
+            listening.listen()
+            while True:
+                connection, _ = listening.accept()
+                # Whatever is wrong with one who asks, the next one is answered.
+                with connection, suppress(Exception):
+                    connection.settimeout(_PATIENCE)
+                    _answer(connection, generation, embed)
+
+
+def _answer(connection: socket.socket, generation: Generation, embed: Callable[[str], Vectors]) -> None:
+    head = _read(connection, len(_GREETING) + _SIZES.size)
+    if not head.startswith(_GREETING) or len(head) < len(_GREETING) + _SIZES.size:
+        return
+    named, asked = _SIZES.unpack(head[len(_GREETING) :])
+    if named + asked > _MOST:
+        return
+    content = _read(connection, named + asked)
+    if content[:named] == generation.name.encode() and len(content) == named + asked:
+        text = content[named:].decode("utf-8", "surrogatepass")
+        connection.sendall(embed(text).astype("<f4").tobytes())
+
+
+def _read(connection: socket.socket, size: int) -> bytes:
+    content = b""
+    while len(content) < size and (piece := connection.recv(size - len(content))):
+        content += piece
+    return content
