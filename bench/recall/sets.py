@@ -119,6 +119,14 @@ def ward(_: Path) -> list[Collection]:
     return [_own_memories("ward")]
 
 
+def freight(_: Path) -> list[Collection]:
+    return [_own_memories("freight")]
+
+
+def orchard(_: Path) -> list[Collection]:
+    return [_own_memories("orchard")]
+
+
 def learnings(_: Path) -> list[Collection]:
     return [_own_memories("learnings")]
 
@@ -201,6 +209,8 @@ SOURCES: Final = (
     Source("relations", "unseen relations, made by templates", "notes", "dev", _dev("synth_held", conversations=False)),
     Source("notes", "60 notes of our own", "notes", "", notes),
     Source("ward", "60 notes of a nurse who studies", "notes", "", ward),
+    Source("freight", "60 notes of a developer of freight software", "notes", "", freight),
+    Source("orchard", "60 notes of a fruit farmer", "notes", "", orchard),
     Source("assistant-chats", "four chats of our own", "assistant chats", "", partial(chats, kind="assistant")),
     Source("human-chats", "two chats of our own", "human chats", "", partial(chats, kind="human")),
     Source("learnings", "60 learnings of our own", "learnings", "", learnings),

@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass
 
 from perdure.model import Format
-from perdure.recall.envelope import ESCAPE, GOES_ON, RULE
+from perdure.recall.envelope import GOES_ON, RULE
+from perdure.text.unsafe_characters import ESCAPE
 
 WRITTEN_OUT = re.compile(f"{ESCAPE}([0-9a-f]+);")
 LINE = re.compile(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
@@ -23,17 +22,13 @@ WORDS = ["oauth", "errors", "error", "tea", "callback", "café", "東京", "pars
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 
 
-@pytest.fixture(params=["hybrid", "from disk", "in memory", "without numpy"])
-def shelf(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+@pytest.fixture(params=["hybrid", "from disk"])
+def shelf(request: pytest.FixtureRequest) -> Iterator[Memory]:
     with Memory(":memory:", embedder=WordEmbedder() if request.param == "hybrid" else "none") as memory:
         memory.remember("OAuth failed: an error in the oauth callback. Errors again, OAuth!", tags=["auth"])
         memory.remember("OAuth works, and there is no single error", tags=["ok"])
         memory.remember("OAuth is a protocol")
         memory.remember("errors in the callback", category="patterns")
-        if request.param == "in memory":
-            monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
-        if request.param == "without numpy":
-            monkeypatch.setitem(sys.modules, "numpy", None)
         yield memory
 
 

@@ -120,7 +120,7 @@ def test_what_an_assistant_said_counts_less_unless_that_is_asked_for(memory: Mem
     told = memory.recall("When does my train to Leipzig leave?", min_relevance=0)
     assert [one.record.metadata["speaker"] for one in told] == ["user", "assistant"]
     assert told[1].explain["assistant"].contribution < 0
-    asked = memory.recall("What did you tell me about the train to Leipzig?", min_relevance=0)
+    asked = memory.recall("What did you tell me about the noon train to Leipzig on Fridays?", min_relevance=0)
     assert [one.record.metadata["speaker"] for one in asked if "named" in one.explain] == ["assistant"]
     assert all("assistant" not in one.explain for one in asked)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +10,6 @@ from clocks import HandClock
 
 from perdure import Memory
 from perdure.model import Recall
-from perdure.recall import recaller
 from perdure.testing.embedder import WordEmbedder
 
 Ask = Callable[..., Recall]
@@ -72,25 +70,19 @@ FILTERS: list[tuple[dict[str, Any], set[int]]] = [
 ]
 
 
-@pytest.fixture(params=["hybrid", "from disk", "in memory", "known then", "known then, by words", "without numpy"])
-def ask(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
-    if request.param == "without numpy" and "postgres" in request.node.name:
-        pytest.skip("the driver of PostgreSQL asks whether numpy is loaded")
+@pytest.fixture(params=["hybrid", "from disk", "known then"])
+def ask(request: pytest.FixtureRequest) -> Iterator[Ask]:
     clock = HandClock()
-    model = request.param in {"hybrid", "known then"}
-    with Memory(":memory:", embedder=WordEmbedder() if model else "none", clock=clock) as memory:
+    embedder = "none" if request.param == "from disk" else WordEmbedder()
+    with Memory(":memory:", embedder=embedder, clock=clock) as memory:
         for fields in MEMORIES:
             memory.remember(f"tea number {len(memory.list(limit=100, states=['active']))}", **fields)
         past: dict[str, Any] = {}
-        if "then" in request.param:
+        if request.param == "known then":
             past["known_at"] = clock.now
             clock.forward(days=1)
             for number in range(1, len(MEMORIES) + 1):
                 memory.update(number, text=f"something else {number}", title="coffee", **_others(number))
-        if request.param == "in memory":
-            monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
-        if request.param == "without numpy":
-            monkeypatch.setitem(sys.modules, "numpy", None)
 
         def asking(query: str, **filters: Any) -> Recall:
             return memory.recall(query, limit=100, min_relevance=0, **past, **filters)

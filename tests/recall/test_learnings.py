@@ -21,7 +21,7 @@ from perdure.recall import candidates, recaller
 from perdure.recall.query import SearchRequest
 from perdure.recall.ranking import select
 from perdure.recall.recipe import LEARNINGS, MOST_SCORED
-from perdure.session.asked import AskedBefore
+from perdure.session.kept import AskedBefore
 from perdure.store.port import IndexRow, Use
 from perdure.testing.embedder import WordEmbedder
 from perdure.text.entry import passage
@@ -135,14 +135,11 @@ def test_by_words_alone_what_matches_has_the_score_of_the_formula(library: list[
         agree(memory.recall(query, recipe="learnings", limit=100), expected)
 
 
-@pytest.mark.parametrize("numpy", [True, False])
 @given(library=libraries)
 @settings(max_examples=8)
-def test_without_a_question_prominence_orders_everything(numpy: bool, library: list[dict[str, Any]]):
+def test_without_a_question_prominence_orders_everything(library: list[dict[str, Any]]):
     clock = HandClock()
-    with pytest.MonkeyPatch.context() as patch, filled(library, WordEmbedder(), clock) as memory:
-        if not numpy:
-            patch.setattr(recaller, "_has_numpy", lambda: False)
+    with filled(library, WordEmbedder(), clock) as memory:
         everything = {record.number: (0.0, None) for record in memory.list(limit=100)}
         expected = by_the_formula(memory, everything, clock)
         answer = memory.recall(recipe="learnings", limit=100)
@@ -188,10 +185,8 @@ def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture(params=["words and meaning", "words", "no numpy"])
-def memory(request: pytest.FixtureRequest, clock: HandClock, monkeypatch: pytest.MonkeyPatch) -> Memory:
-    if request.param == "no numpy":
-        monkeypatch.setattr(recaller, "_has_numpy", lambda: False)
+@pytest.fixture(params=["words and meaning", "words"])
+def memory(request: pytest.FixtureRequest, clock: HandClock) -> Memory:
     return Memory(":memory:", embedder="none" if request.param == "words" else WordEmbedder(), clock=clock)
 
 

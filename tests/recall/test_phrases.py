@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import unicodedata
 from collections.abc import Iterator
 from datetime import timedelta
@@ -20,18 +19,14 @@ from perdure.testing.embedder import WordEmbedder
 from perdure.text.phrases import contains_phrase, fold, split_phrases
 
 
-@pytest.fixture(params=["hybrid", "from disk", "in memory", "without numpy"])
-def shelf(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+@pytest.fixture(params=["hybrid", "from disk"])
+def shelf(request: pytest.FixtureRequest) -> Iterator[Memory]:
     with Memory(":memory:", embedder=WordEmbedder() if request.param == "hybrid" else "none") as memory:
         memory.remember("She said: over my dead body")
         memory.remember("My body is not dead, and the game is over")
         memory.remember("Café\n  au Lait, please", title="What to drink")
         memory.remember("東京都でお茶を飲む")
         memory.remember("He ran over the bodies", keywords=["dead body"])
-        if request.param == "in memory":
-            monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 0)
-        if request.param == "without numpy":
-            monkeypatch.setitem(sys.modules, "numpy", None)
         yield memory
 
 

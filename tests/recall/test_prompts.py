@@ -103,3 +103,13 @@ def test_quotation_marks_in_a_question_are_exact_phrases(notes: Memory):
     assert found(notes, '"green tea"') == ["Bob drinks green tea"]
     assert found(notes, 'who drinks "black tea" here?') == []
     assert found(notes, '"tea\ngreen"') == []
+
+
+@pytest.mark.skipif(unavailable() is not None, reason="no local model")
+def test_a_prompt_brings_to_mind_what_its_clause_asks_for_and_names_no_time_and_quotes_nothing_to_look_for():
+    with Memory(":memory:", embedder=LocalEmbedder()) as memory:
+        learned = "Round money half up to the cent and never with binary floats."
+        memory.import_([{"text": learned, "category": "patterns"}, *({"text": text} for text in NOTES)])
+        memory.work()
+        said = 'Hi, a ticket of Monday says "totals look odd", so please round the money amounts in the invoice'
+        assert [record.text for record in memory.suggest(said)] == [learned]

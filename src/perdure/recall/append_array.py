@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
+
+from perdure.recall.array_file import release
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +25,13 @@ class AppendOnlyArray(Generic[_Scalar]):
         self._consolidated = 0
         self._pieces: list[NDArray[Any]] = []
         self._length = 0
+        self._mapped = 0
+
+    def over(self, buffer: NDArray[Any], length: int) -> Self:
+        """Begin with what is in a file already, with room behind it."""
+        self._buffer = buffer
+        self._consolidated = self._length = self._mapped = length
+        return self
 
     def __len__(self) -> int:
         return self._length
@@ -35,15 +44,26 @@ class AppendOnlyArray(Generic[_Scalar]):
 
     @property
     def nbytes(self) -> int:
-        return self._length * self._buffer.strides[0]
+        """Without what is in a file, which the system may drop from memory whenever it wants."""
+        return (self._length - self._mapped) * self._buffer.strides[0]
 
     def extend(self, values: NDArray[Any]) -> None:
         self._pieces.append(values)
         self._length += len(values)
 
+    @property
+    def mapped(self) -> int:
+        """How many of the values are in a file."""
+        return self._mapped
+
+    def release(self) -> None:
+        """Let go of the pages of the file, to which nothing may have been written."""
+        if self._mapped:
+            release(self._buffer, self._mapped)
+
     def replace(self, positions: NDArray[np.intp], values: NDArray[Any] | np.bool_) -> None:
         """Change these values in a copy of the array."""
-        self._buffer = self.view.copy()
+        self._buffer, self._mapped = self.view.copy(), 0
         self._buffer[positions] = values
 
     def fill(self, positions: NDArray[np.intp], values: NDArray[Any]) -> None:
@@ -55,7 +75,7 @@ class AppendOnlyArray(Generic[_Scalar]):
             # Unused room at the end takes no memory.
             buffer = np.empty((self._length + self._length // 2, *self._buffer.shape[1:]), self._buffer.dtype)
             buffer[: self._consolidated] = self._buffer[: self._consolidated]
-            self._buffer = buffer
+            self._buffer, self._mapped = buffer, 0
         # From the end, so that each piece can be let go as soon as it is copied.
         end = self._length
         while self._pieces:

@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perdure.embed.port import Embedder
+    from perdure.recall.part_of_index import PartOfIndex
     from perdure.recall.past_index import Past
     from perdure.store.port import Store, UseCount
 
 _NO_FILTERS: Final = (Filter(hidden=ON_REQUEST), Filter())
-# So many of the best by words and of the best by meaning bring their neighbours in a conversation along.
+# How many of the best matches by words, and by meaning, bring along their neighbours in a conversation.
 _WITH_NEIGHBOURS: Final = 50
 # Up to so many candidates, their use is read by number and not of the whole namespace.
 _FEW: Final = 1000
@@ -48,28 +49,36 @@ _TELLING_WHEN: Final = term_hashes(WORDS_THAT_TELL_WHEN)
 
 class QueryVector(NamedTuple):
     """The embedding of a query, and the words of it that are names of speakers. `unsaid` are the names that speakers
-    gave to themselves: what they say does not bear them, only what others say to them.
+    gave to themselves: what they say does not bear them, only what others say to them. `clauses` are the embeddings of
+    the clauses of a prompt.
     """
 
     vector: NDArray[np.float32]
     speakers: frozenset[str] = frozenset()
     unsaid: frozenset[str] = frozenset()
+    clauses: Sequence[NDArray[np.float32]] = ()
 
 
 class Partition(NamedTuple):
-    """A part of a namespace that is searched as one: all of it as it is now, or, of the past, what is still as it was,
-    and beside it, with `past`, what was otherwise. `namespace` is its position among those asked.
+    """One searchable slice: the current index, or for the past the rows that have not changed, or with `past` a small
+    index of the rows that have. `namespace` is its position among those asked. With `part`, the
+    snapshot holds only what matters for one request.
     """
 
     namespace: int
     name: str
     snapshot: Snapshot
     past: Past | None = None
+    part: PartOfIndex | None = None
 
     def numbers(self, store: Store, filter: Filter) -> Sequence[int]:
         """The memories of the partition that pass a filter."""
         if self.past is not None:
             return self.past.matching(filter)
+        if self.part is not None:
+            own = self.snapshot.columns.number
+            among = own if filter.numbers is None else own[np.isin(own, filter.numbers)]
+            filter = replace(filter, numbers=tuple(among.tolist()))
         with store.read(self.name) as reader:
             return reader.numbers(filter)
 
@@ -108,7 +117,8 @@ class Candidates:
     """The candidate rows of all partitions as columns. `by_keyword` and `by_vector` say which retriever found a row,
     `chance` holds the cosines of rows taken at random. `conversation` is None where it does not count. `superseded` are
     learned facts that hold no more, which no answer shows: they stand for what took their place. None where no part
-    has any. `searched` rows might have been candidates.
+    has any. `searched` rows might have been candidates. `clause` is the cosine of the nearest clause of a prompt, or of
+    the whole of it; None for a question.
     """
 
     parts: Sequence[tuple[Partition, NDArray[np.intp]]]
@@ -123,6 +133,7 @@ class Candidates:
     conversation: ConversationFeatures | None
     superseded: Mask | None = None
     searched: int = 0
+    clause: NDArray[np.float32] | None = None
 
     def categories(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Which of these categories each candidate has, by position; -1 for any other."""
@@ -236,12 +247,17 @@ class Retriever:
             conversation = ConversationFeatures.joined(features) if len(features) > 1 else features[0]
         number = column_of(parts, "number")
         cosine, has_vector = np.zeros(len(number), np.float32), np.zeros(len(number), np.bool_)
-        chance = np.empty(0, np.float32)
+        chance, clause = np.empty(0, np.float32), None
         if self.embedding is not None:
             vectors = [(partition.snapshot.vectors, rows) for partition, rows in parts]
             cosine = np.concatenate([each.cosines(self.embedding.vector, rows) for each, rows in vectors])
             has_vector = np.concatenate([values_at(each.present, rows) for each, rows in vectors])
             chance = np.concatenate([each.sample(self.embedding.vector) for each, _ in vectors])
+            if query.is_prompt:
+                clause = cosine
+                for vector in self.embedding.clauses:
+                    near = np.concatenate([each.cosines(vector, rows) for each, rows in vectors])
+                    clause = np.maximum(clause, near)
         candidates = Candidates(
             parts,
             np.repeat(np.arange(len(parts)), [len(rows) for _, rows in parts]),
@@ -254,6 +270,7 @@ class Retriever:
             chance=chance,
             conversation=conversation,
             searched=searched,
+            clause=clause,
         )
         if superseded:
             candidates = replace(candidates, superseded=~column_of(parts, "active"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from math import inf, nextafter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.ids import EPISODE, LEARNED, PROPOSAL
 from perdure.model import TRUSTS, Contradiction, Filter, Hit, Record, Signal
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _CONFLICT: Final = f"{PROPOSAL}:conflict/"
 _NOW: Final = Filter()
+_NAMES: Final = ("first", "second")
 
 
 class OpenConflict(NamedTuple):
@@ -34,11 +35,6 @@ class OpenConflict(NamedTuple):
     proposal: int
     older: Record
     newer: Record
-
-    def seen_from(self, record: Record) -> Contradiction:
-        is_newer = record.number == self.newer.number
-        other = self.older if is_newer else self.newer
-        return Contradiction(other.number, other.text, self.proposal, is_newer)
 
 
 def with_contradictions(
@@ -56,24 +52,25 @@ def with_contradictions(
         with store.read(name) as reader:
             told = facts_asked_about(reader, records, frozenset(map(hash, query.stems)))
             conflicts = open_conflicts(reader, [*records, *told.values()], request.now)
+        numbers = {message: fact.number for message, fact in told.items()}
         for conflict in conflicts:
             both = conflict.older, conflict.newer
-            older, newer = ([key for key in placed if key[0] == namespace and tells(key, fact, told)] for fact in both)
+            # A hit is a fact of the conflict, or the message that told it.
+            older, newer = (
+                [key for key in placed if key[0] == namespace and fact.number in {key[1], numbers.get(key[1])}]
+                for fact in both
+            )
             is_trusted_less = TRUSTS.index(conflict.newer.trust) > TRUSTS.index(conflict.older.trust)
             if older and not is_trusted_less:
                 key = newer[0] if newer else (namespace, conflict.newer.number)
                 placed = newer_first(placed, older[0], key, conflict, request, query)
                 newer = [key] if key in placed else newer
-            for keys, fact in zip((older, newer), both, strict=True):
+            for keys, other, is_newer in ((older, conflict.newer, False), (newer, conflict.older, True)):
+                told_against = Contradiction(other.number, other.text, conflict.proposal, is_newer)
                 for key in keys:
                     hit = placed[key]
-                    placed[key] = replace(hit, contradicts=(*hit.contradicts, conflict.seen_from(fact)))
+                    placed[key] = replace(hit, contradicts=(*hit.contradicts, told_against))
     return dict(islice(placed.items(), request.limit))
-
-
-def tells(key: Key, fact: Record, told: Mapping[int, Record]) -> bool:
-    """Whether a hit is a fact, or the message that told it."""
-    return key[1] == fact.number or (key[1] in told and told[key[1]].number == fact.number)
 
 
 def facts_asked_about(reader: Reader, records: Sequence[Record], asked: frozenset[int]) -> dict[int, Record]:
@@ -107,11 +104,12 @@ def newer_first(
     """The hits with the `newer` one before the `older`; either is a fact of the conflict, or a message that told it."""
     below, own, record = hits[older], hits.get(newer), conflict.newer
     order = [key for key in hits if key != newer]
-    is_shown = is_visible(record, request.filter, request.now) and matches_filter(record, request.filter)
-    # Who puts words in quotation marks wants what holds them.
-    if own is None and (query.required or not is_shown):
-        return hits
-    if own is not None and list(hits).index(newer) < list(hits).index(older):
+    if own is None:
+        is_shown = is_visible(record, request.filter, request.now) and matches_filter(record, request.filter)
+        # Who puts words in quotation marks wants what holds them.
+        if query.required or not is_shown:
+            return hits
+    elif list(hits).index(newer) < list(hits).index(older):
         return hits
     order.insert(order.index(older), newer)
     gained = below.score - (own.score if own else 0.0)
@@ -129,7 +127,7 @@ def is_about(proposal: Record, first: Record, second: Record) -> bool:
     """Whether a proposal is about these two memories, in the words that they have."""
     told = proposal.metadata
     return [(each.id, each.content_hash) for each in (first, second)] == [
-        (told.get(f"{which}_id"), told.get(f"{which}_hash")) for which in ("first", "second")
+        (told.get(f"{which}_id"), told.get(f"{which}_hash")) for which in _NAMES
     ]
 
 
@@ -138,22 +136,19 @@ def open_conflicts(reader: Reader, records: Iterable[Record], now: datetime) -> 
     known = {record.number: record for record in records}
     links = reader.linked([record.id for record in known.values()], ["evidence"], PROPOSAL)
     proposals = reader.fetch(sorted({link.number for link in links})) if links else []
-    told = {each.number: numbers_in(each) for each in proposals if each.state == "active"}
+    told: dict[int, list[int]] = {}
+    for each in proposals:
+        if each.state == "active" and (each.key or "").startswith(_CONFLICT) and kind_of(each.key or "") is not None:
+            numbers = (each.metadata.get("first"), each.metadata.get("second"))
+            told[each.number] = [number for number in numbers if isinstance(number, int)]
     missing = {number for pair in told.values() for number in pair} - known.keys()
     known |= {record.number: record for record in reader.fetch(sorted(missing))} if missing else {}
     found: list[OpenConflict] = []
     for proposal in proposals:
         pair = [known[number] for number in told.get(proposal.number, ()) if number in known]
-        if len(pair) == len(("older", "newer")) and is_about(proposal, *pair):
-            older, newer = pair
-            if all(is_visible(each, _NOW, now) for each in pair):
-                found.append(OpenConflict(proposal.number, older, newer))
+        if len(pair) != len(_NAMES) or not all(is_visible(each, _NOW, now) for each in pair):
+            continue
+        older, newer = pair
+        if is_about(proposal, older, newer):
+            found.append(OpenConflict(proposal.number, older, newer))
     return found
-
-
-def numbers_in(proposal: Record) -> Sequence[int]:
-    """Of the older and the newer memory; none where it proposes something else."""
-    if not (proposal.key or "").startswith(_CONFLICT) or kind_of(proposal.key or "") is None:
-        return ()
-    told: Mapping[str, Any] = proposal.metadata
-    return [number for number in (told.get("first"), told.get("second")) if isinstance(number, int)]

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 import numpy as np
 
-from perdure.recall.introduced import IntroducedNames
 from perdure.recall.relevance import (
     ANSWERING,
     ASKING,
     ASSISTANT,
     BRIEF,
-    FLOOR,
     MEANT,
     NEIGHBOUR,
     TELLS_WHEN,
@@ -37,6 +35,8 @@ from perdure.values import value_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from perdure.recall.introduced import IntroducedNames
 
 # How many turns before and after count as neighbours.
 REACH: Final = 2
@@ -67,12 +67,18 @@ class SpeakerIndex:
     only ever added to, so that codes that were handed out stay true.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, speakers: Iterable[str] = ()) -> None:
         self._codes: dict[str, int] = {}
         self._in_role: dict[Role, list[int]] = {}
         self._by_word: dict[str, list[int]] = {}
         self._words: list[frozenset[str]] = []
         self._capitalised: dict[str, bool] = {}
+        for speaker in speakers:
+            self.code(speaker)
+
+    @property
+    def values(self) -> list[str]:
+        return list(self._codes)
 
     def __len__(self) -> int:
         return len(self._words)
@@ -150,6 +156,8 @@ class ConversationIndex:
 
     @cached_property
     def _introduced(self) -> IntroducedNames:
+        from perdure.recall.introduced import IntroducedNames
+
         rows = np.flatnonzero((self.introduction != NOBODY) & self.alive & (self.group != NOBODY))
         rows = rows[self.speaker[rows] != NOBODY]
         name, marks = np.divmod(self.introduction[rows], 4)
@@ -354,8 +362,8 @@ def conversation_columns(
     """What the conversation adds to the evidence that each candidate has by itself. `word_weight` is what a unit of
     BM25 adds.
     """
-    # All that a user says is said by the user: that makes nothing fit.
-    meant = features.meant & (features.by_name | (evidence >= FLOOR))
+    # All that a user says is said by the user: that makes nothing an answer.
+    meant = features.meant & (features.by_name | (evidence >= 0))
     own = {
         "named": SignalColumn(features.meant, meant.astype(float), weight * MEANT, optional=True),
         "assistant": SignalColumn(

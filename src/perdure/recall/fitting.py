@@ -21,7 +21,7 @@ from perdure.visibility import places_of
 # From this relevance on all learnings of the project are told. Up to three of each category are from the one on that
 # makes a memory an answer at all: of more at that height, not half helps (`make bench-told`, each project left out
 # once).
-MORE_THAN_THREE: Final = 0.32
+MORE_THAN_THREE: Final = 0.31
 # Where nothing of the project itself fits, this much must speak for what was learned elsewhere; unless so many of them
 # fit that its subject is known here. Fewer are chance: among hundreds of learnings one or two are near to anything.
 _ELSEWHERE_ALONE: Final = 0.4
@@ -29,8 +29,13 @@ _SHOW_A_SUBJECT: Final = 5
 # Without a question, so many learnings of the project are told.
 MOST_UNASKED: Final = 5
 # Of what a prompt brings to mind, what is less likely than this share of the best is left out, unless it answers by
-# itself.
-_SHARE_OF_BEST: Final = 2 / 3
+# itself. Where the best learning of the project reaches the first relevance it is told, and so are others from the
+# second on: beside one that fits they are seldom chance. `python -m bench.told --fit` chooses the limits here.
+_SHARE_OF_BEST: Final = 0.6
+_BEST_FITS: Final = 0.39
+_OTHERS_FIT: Final = 0.35
+# A learning of another project answers by itself from this relevance on: with the words of a prompt more is near.
+_ANSWERS_PROMPT: Final = 0.6
 _SHARE_OF_BEST_WORDS: Final = 0.5
 
 
@@ -90,14 +95,20 @@ def best_of(hits: Sequence[Hit], limit: int) -> list[Hit]:
 
 def fitting_memories(hits: Sequence[Hit], project: Collection[str]) -> list[Hit]:
     """Of hits that stand best first, those that a prompt brings to mind: what answers, and what is hardly less likely
-    than the best. Of learnings that is what was learned in the project, and fits there.
+    than the best. Of learnings that is what was learned in the project, if the best of them fits.
     """
-    least = _SHARE_OF_BEST * max((_odds(hit.relevance) for hit in hits), default=0.0)
+    own = {hit.record.id for hit in hits if hit.record.category in LEARNING_CATEGORIES and is_of(hit.record, project)}
+    best = max((hit.relevance for hit in hits), default=0.0)
+    best_learning = max((hit.relevance for hit in hits if hit.record.id in own), default=0.0)
 
     def is_told(hit: Hit) -> bool:
-        if hit.relevance >= ANSWERS or hit.record.category not in LEARNING_CATEGORIES:
-            return hit.relevance >= ANSWERS or _odds(hit.relevance) >= least
-        return is_of(hit.record, project) and hit.relevance >= MORE_THAN_THREE and _odds(hit.relevance) >= least
+        if hit.record.category not in LEARNING_CATEGORIES:
+            return hit.relevance >= ANSWERS or _odds(hit.relevance) >= _SHARE_OF_BEST * _odds(best)
+        if hit.relevance >= _ANSWERS_PROMPT:
+            return True
+        if hit.record.id not in own or best_learning < _BEST_FITS or hit.relevance < _OTHERS_FIT:
+            return False
+        return _odds(hit.relevance) >= _SHARE_OF_BEST * _odds(best_learning)
 
     return [hit for hit in hits if is_told(hit)]
 

@@ -17,7 +17,7 @@ _ARTICLES: Final = frozenset({"a", "an", "the"})
 NEGATIONS: Final = frozenset({"no", "not", "never", "none", "nor", "t", "don", "cannot", "without"})
 _TOGETHER: Final = 3
 _ALIKE: Final = 0.9
-# What is known of so many texts, none longer than this; about a megabyte.
+# Cache of texts and the longest text in it: about a megabyte.
 _TEXTS_KNOWN: Final = 1024
 _SHORT: Final = 512
 _known: Final[dict[tuple[int, int], _Runs]] = {}

@@ -115,7 +115,7 @@ class Past:
 
 
 def look_back(reader: Reader, seq: int, as_of: datetime | None, *, known_then: bool) -> Past:
-    """The memories that were otherwise when the log stood at `seq`, or of which another version was true at `as_of`.
+    """Memories whose record at log position `seq`, or whose version that was true at `as_of`, differs from today's.
     `known_then`: the question is about what was known at `seq`.
 
     Whatever is compared with it has to be read first: what is written meanwhile counts as changed.

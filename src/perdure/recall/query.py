@@ -13,7 +13,7 @@ from perdure.model import INDEXED_STATES, MIN_RELEVANCE, Filter, Record, State
 from perdure.recall.recipe import Recipe, recipe_named
 from perdure.text.entry import term_hash
 from perdure.text.patterns import pattern
-from perdure.text.phrases import has_phrases, spellings, split_phrases
+from perdure.text.phrases import QuotedText, has_phrases, spellings, split_phrases
 from perdure.text.stopwords import STOPWORDS
 from perdure.text.wanted import HeldWords, WantedWords
 from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS, all_words, clean, query_stems, query_words
@@ -42,7 +42,7 @@ ONLY_THE_BEGINNING: Final = "Only the first {:,} characters of the question were
 OUT_OF_TIME: Final = "The search took too long and was cut short. Ask with fewer or rarer words."
 MANY_WORDS: Final = "The question has {:,} telling words; the {} that the fewest memories hold count."
 
-# So many of the facts that hold no more are looked at for what took their place.
+# How many superseded facts are followed to what took their place.
 MOST_SUPERSEDED: Final = 8
 
 _NO_FILTER: Final = Filter()
@@ -64,6 +64,8 @@ _CODE: Final = pattern("(?=.*[0-9])(?!(?:19|20)[0-9][0-9]$|[0-9]+[a-z]{1,2}$).{4
 _ASKS_FOR_THE_PAST: Final = pattern(
     r"\b(?:before|previous|previously|former|formerly|used to|original|originally|in the past|first|back then)\b"
 )
+# Who asks so asks what happened, and not what holds now.
+_ASKS_WHAT_HAPPENED: Final = pattern(r"\b(?:did|was|were|had)\b")
 # Behind this something else may begin.
 _SENTENCE_END: Final = pattern(r"[\n\r.!?\u2026\u3002\uff01\uff1f]\s*\S")
 
@@ -75,9 +77,9 @@ class SearchRequest:
     `as_of` asks what was true at a time, `known_at` what was known at a time. Nothing below `min_relevance` is an
     answer. `include_constitutional`: the constitutional memories of the present are surfaced as well. `session` is the
     one in which it is asked, if that is known. `by_model`: a model asks. `is_question`: if nothing of a time that it
-    names fits the rest, what is of that time is the answer, and if nothing is found, the answer says why; a prompt asks
-    for nothing. Without a query and concepts, a recipe with a prominence weight orders every memory by prominence. The
-    fields from `is_past` on follow from the others:
+    names fits the rest, what is of that time is the answer, and if nothing is found, the answer says why. What is no
+    question names times and quotes texts without asking for them. Without a query and concepts, a recipe with a
+    prominence weight orders every memory by prominence. The fields from `is_past` on follow from the others:
 
     - `candidates`: how many of the best by words, and of the best by meaning, are compared.
     - `shortlist`: where the query names a time, how many of the best of that time are compared as well.
@@ -237,7 +239,7 @@ class ParsedQuery:
     `is_long`: there are more words than can be searched for; `word_count` is how many there were at first. `sentences`
     are the terms of each sentence, where there are several: what fits one of them fits. Where the recipe weighs times,
     `times` is what it says about time, `time_ranges` are the times that are known so far, and `time_weight` is what
-    these weigh.
+    these weigh. `is_prompt`: it is what somebody told an agent, which says more than one thing; `clauses` are these.
     """
 
     text: str
@@ -248,6 +250,8 @@ class ParsedQuery:
     time_weight: float = 0.0
     sentences: tuple[Sequence[int], ...] = ()
     word_count: int = 0
+    is_prompt: bool = False
+    clauses: tuple[str, ...] = ()
     stems: tuple[str, ...] = field(init=False)
     terms: list[int] = field(init=False)
     codes: list[int] = field(init=False)
@@ -274,6 +278,11 @@ class ParsedQuery:
     def asks_for_the_past(self) -> bool:
         """Whether it asks for what held once, and not for what holds now."""
         return _ASKS_FOR_THE_PAST.search(self.text.lower()) is not None
+
+    @property
+    def asks_what_happened(self) -> bool:
+        """Whether it asks for an event or for what held once: there the newest of several is no better than others."""
+        return self.asks_for_the_past or _ASKS_WHAT_HAPPENED.search(self.text.lower()) is not None
 
     def without(self, names: Collection[str]) -> ParsedQuery:
         """The query without the words that are such names, unless it has no others."""
@@ -314,7 +323,8 @@ def hashed_parts(parts: Mapping[str, Iterable[str]]) -> dict[int, tuple[int, ...
 
 def parse_query(request: SearchRequest) -> ParsedQuery:
     """Never an error, whatever the text. Times are reckoned from the moment that the question is about."""
-    quoted = split_phrases(clean((request.query or "")[:MAX_QUERY_CHARACTERS]).strip())
+    asked = clean((request.query or "")[:MAX_QUERY_CHARACTERS]).strip()
+    quoted = split_phrases(asked) if request.is_question else QuotedText(asked, asked)
     concepts = tuple(dict.fromkeys(map(clean, request.concepts)))
     required = RequiredTerms(concepts, quoted.phrases) if concepts or quoted.phrases else None
     unquoted, times = quoted.unquoted, None
@@ -327,10 +337,14 @@ def parse_query(request: SearchRequest) -> ParsedQuery:
     words = query_words(" ".join((unquoted, *needed)))
     if STOPWORDS.issuperset(words):
         words = query_words(" ".join((quoted.unquoted, *needed)))
-    times = times if request.recipe.time_weight else None
+    times = times if request.recipe.time_weight and request.is_question else None
     ranges = times.ranges if times else ()
     text = quoted.text or " ".join(concepts)
     parsed = ParsedQuery(text, words, required, ranges, times, request.recipe.time_weight)
+    if request.recipe.is_relevance and not request.is_question:
+        from perdure.text.clauses import clauses
+
+        parsed = replace(parsed, is_prompt=True, clauses=clauses(text))
     if _SENTENCE_END.search(text):
         from perdure.text.sentences import sentences
 

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple, TypeVar
 from perdure.model import Record, Signal
 from perdure.recall.recipe import Recipe
 from perdure.text.entry import passage
-from perdure.text.windows import windows
 from perdure.values import replace
 
 _Ranked = TypeVar("_Ranked")
@@ -86,6 +85,8 @@ def with_passage(explanation: Mapping[str, Signal], record: Record, best: BestWi
     """The explanation of a hit that is so long that it was compared in windows, with where the best one stands."""
 
     def make() -> dict[str, Signal]:
+        from perdure.text.windows import windows
+
         signals, cut = dict(explanation), windows(passage(record), best.tokens)
         meaning = signals.get("vector")
         # What was cut otherwise when it was embedded cannot be shown.

@@ -18,6 +18,7 @@ from perdure.ids import LEARNED, PROPOSAL
 from perdure.model import LEARNING_CATEGORIES, Compared, Filter, Hit, Mode, Recall, Record
 from perdure.recall.query import MANY_WORDS, ONLY_THE_BEGINNING, OUT_OF_TIME, ParsedQuery, SearchRequest, parse_query
 from perdure.recall.ranking import BestWindow, EndedFacts, Ranked, select, with_passage
+from perdure.store.capabilities import SearchesInside, index_folder_of
 from perdure.store.port import Store
 from perdure.text.words import MAX_QUERY_CHARACTERS, MAX_QUERY_WORDS
 from perdure.values import replace
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     from perdure.recall.known_cosines import KnownCosines
     from perdure.recall.past_index import Past, PastIndexCache
     from perdure.recall.time_questions import TimeQuestion
-    from perdure.recall.time_search import TimeSource
+    from perdure.recall.time_search import IndexTimes
 
 DEFAULT_MEMORY_BYTES: Final = 1 << 30
+DEFAULT_INDEX_LIMIT: Final = 500_000
 
 NOTHING_ASKED: Final = "The question is empty."
 BY_PROMINENCE: Final = "Ordered by prominence alone: nothing was asked."
@@ -44,18 +46,24 @@ NO_NUMPY: Final = "Found by keyword alone: numpy is not installed."
 NO_PAST: Final = "The past cannot be searched: numpy is not installed."
 NO_VECTORS: Final = "Found by keyword alone: no memory here has a vector yet. `perdure work` makes them."
 WAITING: Final = "Memories found by keyword alone until `perdure work` has made their vectors: {}."
+TOO_LARGE: Final = (
+    "Found by keyword alone: {!r} has {:,} memories, more than an index may hold (`index_limit`), and its database "
+    "does not compare vectors."
+)
 NOT_KEPT: Final = "Earlier versions found by keyword alone, because their vectors were not kept: {}."
 
 # By words alone, an index in memory pays off only for a process that asks more often than this.
 _RECALLS_FROM_DISK: Final = 3
+# With a model as well, where the store finds the nearest itself and reading so many memories takes longer.
+_LONG_TO_READ: Final = 20_000
 _NAMESPACES_COUNTED: Final = 4096
 # Whoever asks again, with other filters or after a write, does not wait for the model again.
 _QUESTIONS_KEPT: Final = 256
 # How many results of another search are counted, to say what it would find.
 _COUNTED: Final = 100
-# So many of the memories about an event are looked at for one that tells when it was.
+# How many memories about an event are compared to find out when it was.
 _EVENTS_COMPARED: Final = 5
-# An event counts as a time by so much of the weight of one that is named by its date.
+# The weight of a time that an event names, beside one that is named by its date.
 _EVENT_WEIGHT: Final = 0.5
 # A memory can vanish between ranking and fetching; the next attempt does not rank it any more.
 _MORE_ATTEMPTS: Final = 3
@@ -102,10 +110,12 @@ class Recaller:
         constitution: Callable[[str], Iterable[Record]] = lambda _: (),
         make_few_vectors: Callable[[], int] = lambda: 0,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
+        index_limit: int = DEFAULT_INDEX_LIMIT,
         wants_model: bool = True,
     ) -> None:
         """`constitution` reads the constitutional memories of a namespace; `make_few_vectors` makes some that are
-        missing, and says how many. `wants_model`: an answer says when there is none.
+        missing, and says how many. A namespace of more than `index_limit` memories is searched inside its store, if
+        that can. `wants_model`: an answer says when there is none.
         """
         self._store = store
         self._constitution = constitution
@@ -113,6 +123,8 @@ class Recaller:
         self._embedders = embedders
         self._wants_model = wants_model
         self._memory_bytes = memory_bytes
+        self._index_limit = index_limit
+        self._inside = store if isinstance(store, SearchesInside) else None
         self._lock = threading.Lock()
         self._indexes: IndexCache | None = None
         self._of_learnings: dict[str, NamespaceIndex] = {}
@@ -179,6 +191,23 @@ class Recaller:
         with self._lock:
             return self._indexes is not None and namespace in self._indexes
 
+    def write_index_files(self, *, every: bool = False) -> int:
+        """Write the index files that are missing or behind: of the namespaces that were searched here, or of every one
+        in the store. How many were written.
+        """
+        folder = index_folder_of(self._store)
+        # Of a database, those that are used on this machine are enough.
+        if every and folder is not None and not folder.is_cache and _has_numpy():
+            from perdure.recall.index import is_outdated
+
+            generation = self._embedders.current().generation
+            for name in self._store.namespaces():
+                if is_outdated(self._store, name, generation):
+                    self._snapshot(name, generation)
+        with self._lock:
+            indexes = self._indexes
+        return 0 if indexes is None else indexes.write_files()
+
     def nearest(
         self, request: SearchRequest, generation: Generation, vector: Vectors, count: int
     ) -> tuple[int, list[tuple[int, float]]]:
@@ -231,7 +260,9 @@ class Recaller:
             missing = NO_MODEL if chosen.embedder is None else (self._embedders.failure or EmbedderUnavailable()).note
         elif not _has_numpy():
             missing = NO_NUMPY
-        if missing and query.words and not request.is_past and self._prefers_disk(request):
+        inside, too_large = self._searched_inside(request, query, missing) if self._inside else ([], "")
+        missing = missing or too_large
+        if missing and query.words and not request.is_past and (too_large or self._prefers_disk(request)):
             from perdure.recall.keyword_search import search_disk
 
             try:
@@ -250,15 +281,44 @@ class Recaller:
 
             ranked = browse_disk(self._store, request, query) if request.recipe.prominence_weight else ()
             return _Ranking(select(request.recipe, ranked, request.limit), "none", (missing, *notes))
-        return self._rank_by_index(request, query, unreadable, missing, notes)
+        return self._rank_by_index(request, query, unreadable, missing, notes, inside)
+
+    def _searched_inside(self, request: SearchRequest, query: ParsedQuery, missing: str) -> tuple[list[str], str]:
+        """The namespaces that are searched inside their store: those above the limit, and large ones that this process
+        has not read yet. And why words alone are searched for, where one is above the limit and its store cannot.
+        """
+        if request.is_past or request.recipe.prominence_weight or query.times is not None or not query.text:
+            return [], ""
+        if self._inside is None or not _has_numpy():
+            return [], ""
+        inside: list[str] = []
+        for name in request.namespaces:
+            if self.has_index(name):
+                continue
+            generation = self._embedders.current().generation
+            memories, finds_nearest = self._inside.size_of(name, generation)
+            if memories > self._index_limit and (missing or not finds_nearest) and query.words:
+                return [], missing or TOO_LARGE.format(name, memories)
+            is_cold = self._asked[name] <= _RECALLS_FROM_DISK and memories > _LONG_TO_READ
+            folder = index_folder_of(self._store)
+            is_cold = is_cold and not (folder is not None and folder.file(name, generation).exists())
+            if finds_nearest and not missing and (is_cold or memories > self._index_limit):
+                inside.append(name)
+        return inside, ""
 
     def _rank_by_index(
-        self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key], missing: str, notes: list[str]
+        self,
+        request: SearchRequest,
+        query: ParsedQuery,
+        unreadable: Collection[Key],
+        missing: str,
+        notes: list[str],
+        inside: Sequence[str],
     ) -> _Ranking:
         from perdure.recall.candidates import Retriever, best_windows
         from perdure.recall.score import rank
 
-        chosen, embedding, partitions, pasts, noted = self._search_places(request, query, missing)
+        chosen, embedding, partitions, pasts, noted = self._search_places(request, query, missing, inside)
         notes = [*noted, *notes]
         mode: Mode = "hybrid" if query.terms else "vector"
         if embedding is None:
@@ -273,17 +333,20 @@ class Recaller:
         candidates, noted = retriever.retrieve(partitions)
         ranked, ended = rank(candidates, request, query, self._store, None if embedding is None else chosen)
         limit = request.limit if request.recipe.balances else len(ranked)
-        compared = Compared(int(candidates.by_keyword.sum()), int(candidates.by_vector.sum()), candidates.searched)
+        searched = 0 if inside else candidates.searched
+        compared = Compared(int(candidates.by_keyword.sum()), int(candidates.by_vector.sum()), searched)
         best = select(request.recipe, ranked, limit)
         windows = _NO_WINDOWS
         if any(each.snapshot.vectors.windows is not None for each in partitions):
             windows = best_windows(candidates, best, embedding, chosen.embedder)
         return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, ended, windows)
 
-    def _search_places(self, request: SearchRequest, query: ParsedQuery, missing: str) -> _SearchPlaces:
+    def _search_places(
+        self, request: SearchRequest, query: ParsedQuery, missing: str, inside: Sequence[str]
+    ) -> _SearchPlaces:
         while True:
             chosen, embedding = self._embedders.current(), None
-            partitions, pasts = self._partitions(request, chosen.generation)
+            partitions, pasts = self._partitions(request, chosen.generation, query if inside else None, inside)
             # Reading the positions may have told that another generation serves by now.
             if self._embedders.current().generation != chosen.generation:
                 continue
@@ -293,6 +356,11 @@ class Recaller:
                 if self._embedders.instead_of(chosen, embedding):
                     continue
                 embedding, missing = None, embedding.note
+            if embedding is not None:
+                partitions = [
+                    each if each.part is None else each._replace(snapshot=each.part.by_meaning(embedding))
+                    for each in partitions
+                ]
             waiting, embedded = missing_vectors(partitions if embedding is not None else (), request.filter.hidden)
             if not (0 < waiting[WAITING] <= FEW_VECTORS and self._make_few_vectors()):
                 break
@@ -301,6 +369,7 @@ class Recaller:
             embedding, notes = None, [NO_VECTORS, *notes]
         else:
             notes += (note.format(count) for note, count in waiting.items())
+        notes += (note for each in partitions if each.part is not None for note in each.part.notes)
         return _SearchPlaces(chosen, embedding, partitions, pasts, [note for note in notes if note])
 
     def _rank_by_time(
@@ -392,13 +461,12 @@ class Recaller:
 
     def _times(
         self, request: SearchRequest, query: ParsedQuery, unreadable: Collection[Key]
-    ) -> tuple[TimeSource | None, Sequence[Past]]:
-        """The memories by their times; none of the past without an index."""
-        from perdure.recall.time_search import DiskTimes, IndexTimes
-
+    ) -> tuple[IndexTimes | None, Sequence[Past]]:
+        """The memories by their times, which only an index knows."""
         if not _has_numpy():
-            return None if request.is_past else DiskTimes(self._store, request, unreadable), ()
+            return None, ()
         from perdure.recall.candidates import Retriever
+        from perdure.recall.time_search import IndexTimes
 
         partitions, pasts = self._partitions(request, self._embedders.current().generation)
         return IndexTimes(Retriever(self._store, request, query, None, unreadable), partitions), pasts
@@ -431,9 +499,13 @@ class Recaller:
                 # is asked. The direction between the two finds more than either does.
                 vector = vector + self._embed_text(chosen.embedder, chosen.generation, query.text)
                 vector /= np.linalg.norm(vector)
+            # A model elsewhere would be asked once more for each of them.
+            is_here = hasattr(chosen.embedder, "load_beside")
+            texts = query.clauses if is_here else ()
+            clauses = [self._embed_text(chosen.embedder, chosen.generation, text) for text in texts]
         except EmbedderUnavailable as error:
             return error
-        return QueryVector(vector, named.words, frozenset() if named.labelled else named.words)
+        return QueryVector(vector, named.words, frozenset() if named.labelled else named.words, clauses)
 
     def _embed_text(self, embedder: Embedder, generation: Generation | None, text: str) -> Vectors:
         asked = (generation, text)
@@ -447,8 +519,14 @@ class Recaller:
                 del self._vectors[next(iter(self._vectors))]
         return vector
 
-    def _partitions(self, request: SearchRequest, generation: Generation | None) -> tuple[list[Partition], list[Past]]:
-        """Where to search, as it is now or as it was."""
+    def _partitions(
+        self,
+        request: SearchRequest,
+        generation: Generation | None,
+        query: ParsedQuery | None = None,
+        inside: Sequence[str] = (),
+    ) -> tuple[list[Partition], list[Past]]:
+        """Where to search, as it is now or as it was; in those `inside`, the store itself looks for a query."""
         from perdure.recall.candidates import Partition
 
         partitions: list[Partition] = []
@@ -458,6 +536,12 @@ class Recaller:
                 snapshot = None
                 if request.filter.categories and not request.include_constitutional:
                     snapshot = self._learnings(request, name, generation)
+                if snapshot is None and query and generation and self._inside and name in inside:
+                    from perdure.recall.part_of_index import PartOfIndex
+
+                    part = PartOfIndex(self._inside, name, generation, request, query)
+                    partitions.append(Partition(namespace, name, part.by_words(), part=part))
+                    continue
                 partitions.append(Partition(namespace, name, snapshot or self._snapshot(name, generation)))
                 continue
             index = self._pasts.index(name, generation, request.as_of, request.known_at)
@@ -468,7 +552,7 @@ class Recaller:
         if self._known is not None and any(each.snapshot.conversation for each in partitions):
             # A question that names somebody who speaks there is embedded otherwise than when it was asked before.
             self._known = None
-            return self._partitions(request, generation)
+            return self._partitions(request, generation, query, inside)
         return partitions, pasts
 
     def _learnings(self, request: SearchRequest, name: str, generation: Generation | None) -> Snapshot | None:
@@ -548,8 +632,9 @@ class Recaller:
 
             hits = without_repeats(hits, request.limit)
         kinds = [kind for each in ranking.partitions for kind in each.snapshot.vocabulary.kinds.values]
+        is_part = not ranking.partitions or any(each.part for each in ranking.partitions)
         # Nothing is asked where the index holds no proposal.
-        if hits and not request.is_past and (PROPOSAL in kinds or not ranking.partitions):
+        if hits and not request.is_past and (PROPOSAL in kinds or is_part):
             from perdure.recall.contradictions import with_contradictions
 
             hits = with_contradictions(self._store, request, query, hits)
@@ -559,7 +644,8 @@ class Recaller:
         """The constitutional memories. None are read of a namespace whose index, as it was searched, holds none."""
         if not request.include_constitutional or request.is_past:
             return ()
-        without = {each.name for each in partitions if "constitutional" not in each.snapshot.vocabulary.tiers.values}
+        whole = [each for each in partitions if each.part is None]
+        without = {each.name for each in whole if "constitutional" not in each.snapshot.vocabulary.tiers.values}
         asked = (name for name in request.namespaces if name not in without)
         return tuple(record for name in asked for record in self._constitution(name))
 
@@ -570,6 +656,10 @@ def missing_vectors(partitions: Sequence[Partition], hidden: Sequence[str]) -> t
     """
     waiting, embedded = Counter[str](), 0
     for partition in partitions:
+        if partition.part is not None:
+            waiting += Counter({WAITING: partition.part.waiting})
+            embedded += partition.snapshot.vectors.count
+            continue
         vectors = partition.snapshot.vectors.count
         if partition.snapshot.lexical.documents > vectors and (missing := partition.snapshot.without_vector(hidden)):
             waiting[WAITING if partition.past is None else NOT_KEPT] += missing

@@ -98,11 +98,11 @@ FIELDS: Final[Mapping[str, str]] = {
     "confidence_part": "of prominence: its confidence",
     "recency_part": "of prominence: 1 / (1 + days since its content changed or was said again / `recency_days`)",
     "recall_part": "of prominence: how often it was recalled, up to `recall_cap` times",
-    "recency_days": "after so many days recency is one half",
-    "recall_cap": "from so many recalls on they count in full",
+    "recency_days": "days after which recency is one half",
+    "recall_cap": "recalls from which on they count in full",
     "forgets": "multiply by retrievability, (1 + 19/81 x days since last use / stability) ^ -0.5; the stability, in "
     "days, is `metadata.stability`, without it 1; episodes are found as well, and wait for a review if they fit",
-    "per_category": "at least so many of each balanced category that has any, where the limit has room for all of them",
+    "per_category": "minimum of each balanced category, if the limit has room for all of them",
     "balanced_categories": "which categories these are",
     "scale": "the best possible score",
     "time_weight": "where the question names a time (`last week`, `in March`): how near a memory is to it; the other "

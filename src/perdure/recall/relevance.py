@@ -3,8 +3,8 @@ sorted by and that the floor cuts. It compares between answers, models and store
 
 Each signal adds evidence, in log-odds, and relevance is what the sum amounts to. Meaning: how far the cosine is above
 what unrelated texts reach. Words: BM25, which counts a word the more, the fewer memories hold it. What is known before
-anything is compared: among many memories something is near by chance, and a question of which a large store does not
-know the words asks for something else. In a conversation: whether who is meant says it,
+anything is compared: among many memories, or long ones, something is near by chance, and a question of which a large
+store does not know the words asks for something else. In a conversation: whether who is meant says it,
 whether it only asks, and what the turns around it say, because `Yes, the blue one` shares no word with the question
 that it answers.
 
@@ -40,26 +40,35 @@ UNASKED: Final = 1.0
 FLOOR: Final = math.log(MIN_RELEVANCE / (1 - MIN_RELEVANCE))
 
 # What a cosine adds that is as far above that of unrelated texts as can be; and a unit of BM25, for each e times as
-# many memories, of which so many are imagined beside those of the store.
+# many handfuls of memories, of which so many are imagined beside those of the store: among few every word is rare.
 MEANING: Final = 3.4
-_WORDS: Final = 0.0091
-_BESIDE: Final = 20
-# What is known before anything is compared, and by how much less it is with each e times as many memories.
-_PRIOR: Final = -0.18
-_SIZE: Final = 0.3
-# Among fewer memories chance does not shrink any more, and of more than many most are about other things.
-_FEW: Final = 60
+_WORDS: Final = 0.015
+_HANDFUL: Final = 5
+_BESIDE: Final = 4
+# A prompt says more than one thing and in passing much else: how many times as much its words count as those of a
+# question, and what the meaning of its nearest clause adds, as far as it is nearer than one that is said in passing.
+PROMPT_WORDS: Final = 2.0
+CLAUSE: Final = 0.8
+CLAUSE_IN_PASSING: Final = 0.3
+# What has to speak for a memory among few that it fits just well enough, and how much more with each e times as many
+# of them: among many something is near by chance, and of more than a thousand most are about other things. The more so
+# for each e times as many words as a short sentence has, up to a paragraph: every sentence is one more chance.
+_ENOUGH_AMONG_FEW: Final = 0.33
+_FEW: Final = 25
 _MANY: Final = 1000
-# For each e times as many words as these, from a few sentences to a long book: by how much less it says that a memory
-# fits better than most, because among much something always does; and what it says if no memory holds any of the
-# question's words. With few words a question asks in others, with many it asks for something else.
-_FEW_WORDS: Final = 150
+_SIZE: Final = 0.08
+_SHORT: Final = 10
+_LONG_TEXT: Final = 50
+_LENGTH: Final = 0.07
+# How much more, for each e times as many memories as in a notebook, if none of them holds any of the question's words.
+# Among few a question asks in other words, among many it asks for something else.
+_NOTEBOOK: Final = 60
+_UNKNOWN: Final = 0.38
+# By how much less it says that a memory fits better than that, for each e times as many memories or words: among much
+# something always does. From a few sentences to a thousand memories and a long book.
+_FEW_OF_BOTH: Final = 10_000
 _MANY_WORDS: Final = 60_000
-_BY_CHANCE: Final = 0.15
-_UNKNOWN: Final = -0.11
-# So a memory counts as fitting earlier, for each e times as many words, and for so many times at most.
-_EARLIER: Final = 0.15
-_MOST_EARLIER: Final = 2.0
+_BY_CHANCE: Final = 0.125
 # In a conversation: that who is meant says it, that it is told by an assistant and not asked of it, that it only asks,
 # that it is a word or two, that it tells a time where it is asked when.
 MEANT: Final = 0.2
@@ -189,14 +198,15 @@ def meaning(cosine: Values, unrelated: float) -> Values:
 def store_evidence(places: Sequence[Lexical]) -> StoreEvidence:
     """For the memories of these places together."""
     memories, words = sum(each.documents for each in places), sum(each.words for each in places)
-    size = math.log(min(max(memories, _FEW), _MANY))
-    more = math.log(min(max(words, _FEW_WORDS), _MANY_WORDS) / _FEW_WORDS)
+    length = min(max(words / max(memories, 1), _SHORT), _LONG_TEXT)
+    size = math.log(min(max(memories, _FEW), _MANY) / _FEW)
+    both = max(min(memories, _MANY) * min(words, _MANY_WORDS), _FEW_OF_BOTH)
     return StoreEvidence(
         memories=memories,
-        prior=_PRIOR - _SIZE * size + _EARLIER * min(more, _MOST_EARLIER),
-        bm25=_WORDS * math.log(memories + _BESIDE),
-        unknown=_UNKNOWN * more,
-        certainty=1 / (1 + _BY_CHANCE * more),
+        prior=FLOOR - _ENOUGH_AMONG_FEW - size * (_SIZE + _LENGTH * math.log(length / _SHORT)),
+        bm25=_WORDS * math.log(memories / _HANDFUL + _BESIDE),
+        unknown=-_UNKNOWN * math.log(min(max(memories, _NOTEBOOK), _MANY) / _NOTEBOOK),
+        certainty=1 / (1 + _BY_CHANCE * math.log(both / _FEW_OF_BOTH)),
     )
 
 

@@ -17,9 +17,12 @@ from perdure.recall.query import MOST_SUPERSEDED, term_hashes
 from perdure.recall.ranking import EndedFacts, Explanation, Ranked
 from perdure.recall.recipe import BALANCED
 from perdure.recall.relevance import (
+    CLAUSE,
+    CLAUSE_IN_PASSING,
     EQUALLY,
     FLOOR,
     MEANING,
+    PROMPT_WORDS,
     REQUIRED,
     SAME_THING,
     UNASKED,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perdure.embed.choice import Chosen
+    from perdure.recall.index import Mask
     from perdure.recall.query import ParsedQuery, SearchRequest
     from perdure.recall.recipe import Recipe
     from perdure.recall.signals import Values
@@ -93,7 +97,7 @@ def rank(
             of_category = possible[categories[possible] == which]
             rows = union(rows, top_k_newest(of_category, score, candidates.number, recipe.per_category))
     is_talk = candidates.conversation is not None and recipe.is_relevance and recipe.conversation_weight
-    if is_talk and not (query.time_ranges or query.asks_for_the_past):
+    if is_talk and not (query.time_ranges or query.asks_what_happened):
         newer = newer_statements(candidates, fits, rows)
         if newer.any():
             columns["newer"] = SignalColumn(newer, newer, 1.0, about=NEWER, optional=True)
@@ -167,6 +171,23 @@ def scored(
     return RecipeScores(total, fits, columns)
 
 
+def meaning_columns(
+    candidates: Candidates, chosen: Chosen, weight: float, compared: Mask | float
+) -> dict[str, SignalColumn]:
+    """How near a query is to each candidate; and of a prompt, how near its nearest clause is."""
+    known = chosen.unrelated
+    parts = [] if known is not None else [part.snapshot.vectors.pairs for part, _ in candidates.parts]
+    pairs = np.concatenate(parts) if parts else candidates.chance[:0]
+    unrelated = unrelated_cosine(known, pairs, candidates.chance)
+    ranks = Ranks(candidates.partition, candidates.number, candidates.cosine, candidates.by_vector)
+    near = meaning(candidates.cosine.astype(np.float64), unrelated)
+    columns = {"vector": SignalColumn(candidates.cosine, near, 2 * weight * MEANING * compared, ranks)}
+    if candidates.clause is not None:
+        near = meaning(candidates.clause.astype(np.float64), unrelated) - CLAUSE_IN_PASSING
+        columns["clause"] = SignalColumn(candidates.clause, near, CLAUSE * compared)
+    return columns
+
+
 def evidence_columns(
     candidates: Candidates, query: ParsedQuery, chosen: Chosen | None, recipe: Recipe
 ) -> dict[str, SignalColumn]:
@@ -178,7 +199,7 @@ def evidence_columns(
     weights = effective_weights(recipe, keyword=bool(query.terms), vector=chosen is not None)
     top = float(keyword.max(initial=0.0)) or 1.0
     by_words = (keyword / top).round(DECIMALS).astype(np.float64)
-    of_bm25 = 2 * weights.get("keyword", 0.0) * of_store.bm25
+    of_bm25 = 2 * weights.get("keyword", 0.0) * of_store.bm25 * (PROMPT_WORDS if query.is_prompt else 1.0)
     each_word, before, certain = of_bm25 * top, of_store.prior, of_store.certainty
     by_words_alone = not has_vector.all()
     # One number stands for all candidates where each has a vector.
@@ -205,10 +226,7 @@ def evidence_columns(
         ranks = Ranks(candidates.partition, candidates.number, keyword, candidates.by_keyword)
         columns["keyword"] = SignalColumn(keyword, by_words, each_word, ranks)
     if chosen is not None:
-        ranks = Ranks(candidates.partition, candidates.number, candidates.cosine, candidates.by_vector)
-        near = meaning(candidates.cosine.astype(np.float64), usual_cosine(candidates, chosen))
-        each_cosine = 2 * weights.get("vector", 0.0) * MEANING * compared
-        columns["vector"] = SignalColumn(candidates.cosine, near, each_cosine, ranks)
+        columns |= meaning_columns(candidates, chosen, weights.get("vector", 0.0), compared)
     features = candidates.conversation
     if features is not None and recipe.conversation_weight:
         evidence = np.asarray(total_of(columns), np.float64)
@@ -221,11 +239,15 @@ def evidence_columns(
         more = np.maximum(by_sentence - np.asarray(total_of(columns)), 0.0)
         columns["sentence"] = SignalColumn(more, more, 1.0, optional=True)
     if query.time_ranges:
-        about = about_the_rest(total_of(columns), coverage)
-        columns["time"] = time_evidence(
-            column_of(candidates.parts, "dated"), query, about, holding_month(candidates, query)
-        )
+        columns["time"] = time_of(candidates, query, about_the_rest(total_of(columns), coverage))
     return with_certainty(columns, certain)
+
+
+def time_of(candidates: Candidates, query: ParsedQuery, about: Values) -> SignalColumn:
+    """The time that is asked for. Where nothing is of it, it says nothing to be as near to it as all others are."""
+    time = time_evidence(column_of(candidates.parts, "dated"), query, about, holding_month(candidates, query))
+    share = np.asarray(time.share)
+    return time if share.max(initial=0.0) == 1.0 else time._replace(share=share - share.min(initial=1.0))
 
 
 def with_certainty(columns: dict[str, SignalColumn], certain: Values) -> dict[str, SignalColumn]:
@@ -250,14 +272,6 @@ def holding_month(candidates: Candidates, query: ParsedQuery) -> NDArray[np.floa
     terms = term_hashes(months)
     held = [partition.snapshot.lexical.holding_any(terms)[rows] for partition, rows in candidates.parts]
     return np.concatenate(held).astype(np.float64)
-
-
-def usual_cosine(candidates: Candidates, chosen: Chosen) -> float:
-    """The cosine of the query with a memory that has nothing to do with it."""
-    known = chosen.unrelated
-    parts = [] if known is not None else [part.snapshot.vectors.pairs for part, _ in candidates.parts]
-    pairs = np.concatenate(parts) if parts else candidates.chance[:0]
-    return unrelated_cosine(known, pairs, candidates.chance)
 
 
 def coverage_of(candidates: Candidates, query: ParsedQuery) -> tuple[NDArray[np.float64], WordCounts]:

@@ -44,7 +44,8 @@ _SHORT_TEXT: Final = 500
 # A memory tells of an event when it holds more than half of its words, or is so near to it in meaning.
 _MOST_WORDS: Final = 0.5
 _NEAR: Final = 0.5
-# Memories of an event that are further apart tell of several; one that matches so well beside the best is a rival.
+# Matches more than 7 days apart are different events; a second match with 0.7 of the best score makes the event
+# ambiguous.
 _SAME_TIME: Final = timedelta(days=7)
 _RIVAL: Final = 0.7
 

@@ -30,8 +30,8 @@ _ALL: Final = 1.0
 _WITHIN: Final = 0.95
 _INFLECTED: Final = 0.2
 
-# What is looked at, so that no prompt takes long: so many characters and words of it, and of a phrase that it says
-# again and again so many forms. A phrase is known by so many of its first words.
+# Limits that keep long prompts fast: characters and words of the prompt, forms of a repeated phrase, and the first
+# words by which a phrase is found.
 _LOOKED_AT: Final = 1 << 20
 _PROMPT_WORDS: Final = 10_000
 _FORMS: Final = 8

@@ -17,7 +17,7 @@ from perdure.text.patterns import pattern
 from perdure.text.words import UNSPACED
 
 _I: Final = re.IGNORECASE
-_LONGEST: Final = 600
+_MAX_CHARACTERS: Final = 600
 # They free the assistant of something that it was told to do, or say that something is of no use any more.
 _RELEASES: Final = tuple(
     pattern(each, _I)
@@ -88,7 +88,7 @@ _SCRATCH: Final = pattern(
 def order_said(message: str) -> Order | None:
     """What a message orders to be forgotten; None where it orders nothing, or not plainly."""
     text = " ".join(message.replace("\u2019", "'").replace("\u2018", "'").split())
-    if len(text) > _LONGEST or _SCRATCH.match(text):
+    if len(text) > _MAX_CHARACTERS or _SCRATCH.match(text):
         return None
     if (released := released_by(text)) is not None:
         return released
@@ -112,7 +112,7 @@ def order_said(message: str) -> Order | None:
 def correction_said(message: str) -> StatedCorrection | None:
     """What a message corrects; None where nothing in it says that it corrects something."""
     text = " ".join(message.replace("\u2019", "'").replace("\u2018", "'").split())
-    if len(text) > _LONGEST or text.endswith(("?", "\uff1f")):
+    if len(text) > _MAX_CHARACTERS or text.endswith(("?", "\uff1f")):
         return None
     if found := _SCRATCH.match(text):
         about = about_of_order(found[0])

@@ -87,7 +87,7 @@ _OTHER_WAY: Final = {
     "before": "after",
     "after": "before",
 }
-# Of two words of a language that is not English, so many letters in common at the beginning, and so few behind them.
+# Two words that are not English have the same stem if at least 5 first letters agree and at most 3 follow.
 _COMMON_LETTERS: Final = 5
 _LAST_LETTERS: Final = 3
 _NAME_WEIGHT: Final = 2.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from perdure.text.keyword_words import FUNCTION_WORDS
 from perdure.text.patterns import pattern
 
 
@@ -44,7 +43,10 @@ def find_introduction(text: str, *, holds_names: bool = True) -> Introduction | 
 
 def _is_name(name: str, *, told: bool) -> bool:
     """`told`: it is called a name, and may be written as people like, or be a word as well: `my name is april`."""
-    word, other_words = name.partition(" ")[0], FUNCTION_WORDS["en"] if told else _NO_NAMES
+    from perdure.text.keyword_words import FUNCTION_WORDS
+
+    word, others = name.partition(" ")[0], FUNCTION_WORDS["en"]
+    other_words = others if told else others | _NO_NAMES
     is_written_so = told or (word[0].isupper() and not (len(word) > 1 and word.isupper()))
     return is_written_so and not name.endswith(("'s", "’s", "'", "’")) and word.lower() not in other_words
 
@@ -91,7 +93,7 @@ _INTRODUCTION: Final = pattern(
 )
 _NOT_ANOTHER: Final = pattern(r"[\s,]{1,4}(?:and )?not [^\W\d_a-z]")
 # What people say they are, with a capital letter.
-_NO_NAMES: Final = FUNCTION_WORDS["en"] | frozenset(
+_NO_NAMES: Final = frozenset(
     """
     african american arab argentine argentinian asian australian austrian belgian black brazilian british bulgarian
     canadian catholic chilean chinese christian colombian croatian cuban czech danish dutch egyptian english estonian

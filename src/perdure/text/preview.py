@@ -9,9 +9,9 @@ from perdure.clock import local_day
 from perdure.model import Level, Record
 from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
 
-_LINE: Final = 80
-_FEW: Final = 240
-_LOOKED_AT: Final = 4096
+_LINE_CHARACTERS: Final = 80
+_MAX_CHARACTERS: Final = 240
+_CHARACTERS_READ: Final = 4096
 _MORE: Final = "…"
 # From here on a character of a script is about a token of its own.
 _DENSE: Final = "\u1100"
@@ -28,13 +28,13 @@ def one_line_preview(record: Record) -> str:
     category = f"[{one_line(record.category)}] " if record.category else ""
     head = f"#{record.number} {local_day(when(record))} {category}"
     title = f"{record.title}: " if record.title else ""
-    text = title + (record.abstract or _first(record.text, _LINE))
-    return head + clip(one_line(text), _LINE - len(head))
+    text = title + (record.abstract or _first(record.text, _LINE_CHARACTERS))
+    return head + clip(one_line(text), _LINE_CHARACTERS - len(head))
 
 
 def abstract(record: Record) -> str:
     """What somebody wrote as its abstract or summary, else as many of its first sentences as make a few lines."""
-    return record.abstract or record.summary or _first(record.text, _FEW)
+    return record.abstract or record.summary or _first(record.text, _MAX_CHARACTERS)
 
 
 def at_level(record: Record, level: Level) -> str:
@@ -69,7 +69,7 @@ def _cost(text: str) -> int:
 
 def _first(text: str, room: int) -> str:
     """As many sentences from the beginning as fit, at least a part of the first."""
-    beginning = text[:_LOOKED_AT]
+    beginning = text[:_CHARACTERS_READ]
     head = ""
     from perdure.text.sentences import sentences
 

@@ -52,7 +52,7 @@ def counter_by(function: object) -> TokenCounter:
     """
     name = getattr(function, "__name__", type(function).__name__)
     if not callable(function):
-        raise InvalidInput(f"count_tokens is {shown(function)}, which is no function.", remedy=_COUNTER_REMEDY)
+        raise InvalidInput(f"count_tokens is {shown(function)}, which is not a function.", remedy=_COUNTER_REMEDY)
 
     def count(text: str) -> int:
         try:

@@ -48,7 +48,7 @@ def redact(text: str, *, own: Mapping[str, str] | None = None) -> Redacted:
     """Replace every secret in `text` by `[REDACTED:kind]`; text without secrets comes back as the same object."""
     kinds = (*own, *KINDS) if own else KINDS
     # Taking one secret out can lay bare another that was glued to it, so look again until nothing is left.
-    for _ in range(_PASSES):
+    for _ in range(_MAX_PASSES):
         spans = _find(text)
         if own:
             from perdure.text.secrets.own_patterns import find_own
@@ -70,7 +70,7 @@ def redact(text: str, *, own: Mapping[str, str] | None = None) -> Redacted:
         for span in merged:
             pieces += (text[at : span.start], f"[REDACTED:{span.kind}]")
             at = span.end
-        values = {text[span.start : span.end]: span.kind for span in merged[:_REPEATED]}
+        values = {text[span.start : span.end]: span.kind for span in merged[:_MAX_VALUES_REPEATED]}
         text = "".join((*pieces, text[at:]))
         # What was found once is as secret where nothing points at it, unless it might be a word.
         for value, kind in values.items():
@@ -112,9 +112,9 @@ def _redact_entry(name: object, item: Any, redact: Redact, kinds: list[str]) -> 
     return told.text[len(name) + 2 : -1]
 
 
-_PASSES: Final = 16
-# So many values of one pass are looked for in the rest of the text: more would cost more than the text is long.
-_REPEATED: Final = 16
+_MAX_PASSES: Final = 16
+# Values of one pass that are searched for in the rest of the text.
+_MAX_VALUES_REPEATED: Final = 16
 _UNMISTAKABLE: Final = 8
 
 
