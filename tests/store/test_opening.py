@@ -26,7 +26,7 @@ from perdure.errors import (
 from perdure.ids import parse_reference
 from perdure.model import Filter
 from perdure.store.port import Use
-from perdure.store.sqlite.sqlite_version import APPLICATION_ID
+from perdure.store.sqlite.migrate import APPLICATION_ID
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import NAMESPACE, NOON, change, draft, insert, read_once, remember
 from perdure.text.entry import entry_of

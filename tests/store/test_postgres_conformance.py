@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
+from postgres_server import has_pgvector
 
 from perdure.store.port import Store
 from perdure.testing.conformance import CoreConformance
@@ -37,9 +39,11 @@ class TestPlain(PostgresConformance):
 
 
 class TestPartitions(PostgresConformance):
-    """PostgreSQL refuses a unique index on hash partitions that does not hold the namespace: so would Citus."""
+    """PostgreSQL refuses a unique index on hash partitions that does not hold the namespace: so would Citus. The
+    vectors are pgvector's as well.
+    """
 
-    kind: ClassVar[dict[str, Any]] = {"partitions": 4}
+    kind: ClassVar[dict[str, Any]] = {"partitions": 4, "pgvector": has_pgvector()}
 
 
 class TestRoleWithoutRights(PostgresConformance):
@@ -48,3 +52,11 @@ class TestRoleWithoutRights(PostgresConformance):
     """
 
     kind: ClassVar[dict[str, Any]] = {"role": ROLE, "prepare": "off"}
+
+
+if "PERDURE_TEST_PGBOUNCER" in os.environ:
+
+    class TestBehindPgBouncer(PostgresConformance):
+        """No two transactions need the same connection of the server. The variable names the program."""
+
+        kind: ClassVar[dict[str, Any]] = {"prepare": "off", "pooled": True}

@@ -49,7 +49,7 @@ def here(text: str, server: PostgresServer) -> str:
 
 def test_the_lines_of_the_page_make_a_team_s_memory(page: str, own_server: PostgresServer):
     made(own_server, re.findall(r"```sql\n(.*?)```", page, re.DOTALL)[0])
-    first, _ = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    first, *_ = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
     user = User({"PERDURE_EMBEDDER": "none"})
     answers: list[str] = []
     for line in here(first, own_server).splitlines():

@@ -26,7 +26,7 @@ def crowded(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> SqliteStore:
     """Two hundred memories of common words, a few with a rare one, and room to look at ten."""
     monkeypatch.setattr(search, "_CANDIDATES", 10)
     monkeypatch.setattr(search, "_POSTINGS", 120)
-    monkeypatch.setattr(search, "_FEW", 20)
+    monkeypatch.setattr(search, "_MAX_SCORED_ALL", 20)
     source = random.Random(11)
     with store.write(NAMESPACE) as writer:
         for n in range(200):

@@ -10,7 +10,7 @@ import pytest
 from store.behind import behind
 
 from perdure.model import Finding
-from perdure.store.sqlite.connection import choose_journal
+from perdure.store.sqlite.connection import choose_journal, engine_is_safe, version_number
 from perdure.store.sqlite.doctor.environment import check_engine, check_file_system, check_wal
 from perdure.store.sqlite.file import StoreFile
 from perdure.store.sqlite.filesystem import (
@@ -20,7 +20,6 @@ from perdure.store.sqlite.filesystem import (
     file_system_on_macos,
     is_local,
 )
-from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
 from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.records import read_once, remember
 

@@ -1,19 +1,23 @@
-"""What a store may be able to do besides the port: whoever needs it asks here. A store without it is a whole store."""
+"""What a store may be able to do besides the port. A store without it is a whole store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from perdure.embed.port import Generation
 from perdure.errors import StoreUnable
-from perdure.model import Finding
+from perdure.model import Filter, Finding
 from perdure.remedies import Remedy, Run
+from perdure.store.port import IndexRow, Reader
 
 if TYPE_CHECKING:
     from perdure.auth.tokens import Tokens
     from perdure.model import Backup, BackupRestored
+    from perdure.store.index_folder import IndexFolder
     from perdure.store.port import Progress, Store
 
 
@@ -99,6 +103,83 @@ class VectorScan(Protocol):
         ...
 
 
+class NamespaceSize(NamedTuple):
+    """How many memories a namespace has, and whether the store finds the nearest of them by meaning."""
+
+    memories: int
+    finds_nearest: bool
+
+
+class Chances(NamedTuple):
+    """What several windows of a memory cost: so much for each e times as many, up to `most`."""
+
+    cost: float
+    most: int
+
+
+class SearchReader(Reader, Protocol):
+    """A namespace at one moment, searched where it is."""
+
+    def totals(self) -> tuple[int, int]:
+        """How many memories there are, and how many words they have together."""
+        ...
+
+    def nearest(
+        self, generation: Generation, question: bytes, chances: Chances, filter: Filter, now: datetime, limit: int
+    ) -> list[int]:
+        """The numbers of the memories nearest to a vector that a search may show, nearest first, about as exactly as
+        half precision tells. The best window of a memory counts.
+        """
+        ...
+
+    def not_compared(self, generation: Generation, limit: int) -> list[int]:
+        """Memories whose vectors the store itself cannot compare."""
+        ...
+
+    def waiting(self, generation: Generation, hidden: Sequence[str]) -> tuple[int, int]:
+        """How many memories have a vector, and how many wait for theirs, but for those of kinds that are hidden."""
+        ...
+
+    def speakers(self) -> list[tuple[int, str]]:
+        """Everybody who speaks here, after the number of one memory that they say. Who has no name is ''."""
+        ...
+
+    def around(self, numbers: Sequence[int], reach: int, *, facts: bool) -> list[int]:
+        """The `reach` turns before and after each of these in its session; with `facts`, also what may have been
+        learned from these.
+        """
+        ...
+
+    def most_observed(self) -> list[int]:
+        """Of each trust, the memory that was observed most."""
+        ...
+
+    def index_rows_of(self, numbers: Sequence[int], generation: Generation) -> list[IndexRow]:
+        """Rows of a recall index, by number."""
+        ...
+
+    def taken(self, generation: Generation, step: int, wide_step: int) -> list[tuple[int, bytes]]:
+        """The vectors of memories at equal steps, in the order of their numbers, after the place of each in it."""
+        ...
+
+
+@runtime_checkable
+class SearchesInside(Protocol):
+    """A store that can be searched without an index of the whole namespace."""
+
+    def size_of(self, namespace: str, generation: Generation | None) -> NamespaceSize: ...
+
+    def searching(self, namespace: str) -> AbstractContextManager[SearchReader]: ...
+
+
+@runtime_checkable
+class KeepsIndexFiles(Protocol):
+    """A store with a folder for the files of recall indexes; None where it has no place for one."""
+
+    @property
+    def index_folder(self) -> IndexFolder | None: ...
+
+
 def scrub(store: Store, *, patience: float) -> Scrubbed:
     """Where nothing is left after an erasure, nothing has to be removed."""
     return store.scrub(patience=patience) if isinstance(store, Scrub) else Scrubbed(done=True)
@@ -119,13 +200,17 @@ def backups_of(store: Store) -> FileBackups:
     if isinstance(store, FileBackups):
         return store
     raise StoreUnable(
-        f"{store.address} is no file, and cannot be copied into one.",
+        f"{store.address} is not a file, and cannot be copied into one.",
         remedy=Remedy("Use the backups of the database, or ", Run("export"), "."),
     )
 
 
 def vector_scan_of(store: Store) -> VectorScan | None:
     return store if isinstance(store, VectorScan) else None
+
+
+def index_folder_of(store: Store) -> IndexFolder | None:
+    return store.index_folder if isinstance(store, KeepsIndexFiles) else None
 
 
 def listed(left: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ LedgerLines: TypeAlias = Mapping[str, str]
 
 
 def fingerprint(memory: str) -> str:
-    """An id is random enough that nobody finds it by guessing."""
+    """An id is random enough that it cannot be guessed."""
     return sha256(memory.encode()).hexdigest()
 
 

@@ -47,7 +47,7 @@ def genesis(namespace: str) -> bytes:
 
 
 def digest_of(salt: bytes, body: bytes) -> bytes:
-    """Salted, so that nobody can prove by guessing what an erased payload said."""
+    """Salted, so that guessing cannot prove what an erased payload said."""
     return sha256(salt + body).digest()
 
 
@@ -58,7 +58,7 @@ def link(head: bytes, line: Line) -> bytes:
 
 
 class TombstoneDigests(NamedTuple):
-    """What a store keeps of a text that must not come back: nobody can guess it without the store's secret.
+    """What a store keeps of a text that must not come back: it cannot be guessed without the store's secret.
 
     `own` is of the text under its key, or without one in its scope; `in_scope` of the text in its scope without its
     key: evidence without a key cannot bring back either what was forgotten under one. `of_text` is what SQLite's
@@ -74,10 +74,10 @@ class TombstoneDigests(NamedTuple):
 def tombstone_digests(secret: object, namespace: str, identity: Identity) -> TombstoneDigests:
     """StoreDamaged when the secret is none."""
     if not isinstance(secret, bytes):
-        raise StoreDamaged("The store has lost its secret, so nobody can say what was forgotten.")
+        raise StoreDamaged("The store has lost its secret, so it cannot tell what was forgotten.")
     text, key, *scope = identity
     of_text = hmac.digest(secret, namespace.encode() + b"\x00" + text.encode(), "sha256")
-    # No name holds a NUL. A hash over what nobody can guess cannot be guessed either.
+    # No name holds a NUL. A hash over an unguessable secret cannot be guessed either.
     in_scope = sha256(b"\x00".join((of_text, b"scope", *((value or "").encode() for value in scope)))).digest()
     if key is None:
         return TombstoneDigests(in_scope, in_scope, of_text)

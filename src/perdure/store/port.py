@@ -473,7 +473,7 @@ class ProviderCalls(Protocol):
     """The list of what left this machine, without a word of any text. Calls of more than 400 days ago are dropped."""
 
     def record_calls(self, calls: Sequence[ProviderCall]) -> None:
-        """It waits for nobody and never fails, as `note_use`."""
+        """It never waits and never fails, as `note_use`."""
         ...
 
     def calls(self, since: datetime | None, limit: int | None = None) -> list[ProviderCall]:
@@ -524,7 +524,7 @@ class Maintenance(Protocol):
         ...
 
     def note_use(self, uses: Sequence[Use]) -> None:
-        """Count use. It waits for nobody and never fails: every reader in this process sees it at once, other processes
+        """Count use. It never waits and never fails: every reader in this process sees it at once, other processes
         within two seconds.
         """
         ...

@@ -28,10 +28,10 @@ DELAY: Final = 1.0
 LONGEST_DELAY: Final = 8.0
 # How long the thread, and a store that is closed, wait for another writer.
 PATIENCE: Final = 0.25
-# Of so many memories the totals are kept after they are written, for reads that began before.
-_KEPT: Final = 64
-# A store without a thread writes after so many uses.
-_MANY: Final = 64
+# Totals that are kept after they are written, for reads that began before.
+_MAX_TOTALS_KEPT: Final = 64
+# A store without a thread writes after this many uses.
+_USES_PER_WRITE: Final = 64
 
 UsesByNamespace: TypeAlias = Mapping[str, Mapping[int, Unwritten]]
 # How often each memory has been recalled and accessed now, by namespace and number; those that are gone are left out.
@@ -138,11 +138,11 @@ class UseWriter(ABC):
                     before.least_accesses,
                 )
                 counts.added += 1
-            many = not self._has_thread and counts.added >= _MANY
+            many = not self._has_thread and counts.added >= _USES_PER_WRITE
         if self._has_thread and self._thread is None:
             self.resume()
         elif many:
-            # Whoever is inside a transaction of this thread counts on.
+            # Inside a transaction of this thread, counting goes on.
             with suppress(PerdureError, RuntimeError):
                 self.flush(patience=0)
 
@@ -169,7 +169,7 @@ class UseWriter(ABC):
             with counts.lock:
                 taken, calls, counts.added = counts.to_write(), tuple(counts.calls), 0
                 reviews, counts.reviews = counts.reviews, {}
-                if sum(map(len, counts.unwritten.values())) - sum(map(len, taken.values())) > _KEPT:
+                if sum(map(len, counts.unwritten.values())) - sum(map(len, taken.values())) > _MAX_TOTALS_KEPT:
                     # Of what was written the last time and before: the reads that began then have ended.
                     for namespace, numbers in counts.unwritten.items():
                         for number in numbers.keys() - taken.get(namespace, ALL_WRITTEN).keys():

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import struct
+import sys
 import time
+from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, LiteralString, TypeAlias, cast
 
 import psycopg
 from psycopg import Cursor, RawCursor
-from psycopg.adapt import Loader
+from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 from psycopg.types.numeric import Int8BinaryDumper
 from psycopg.types.string import StrBinaryDumper
@@ -21,7 +24,41 @@ Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = "Mapping[str, Any] | Sequence[Any] | None"
 
 _OLDEST_SERVER: Final = 150_000
+# What the server calls these types, and how a list of them begins.
+_REAL: Final = 700
+_REAL_ARRAY: Final = 1021
+_LENGTH_OF_REAL: Final = struct.pack(">i", 4)
+_ARRAY_HEAD: Final = struct.Struct(">5i")
 _DURABLE: Final = ("on", "remote_write", "remote_apply")
+
+
+class NumberArray:
+    """Numbers of four bytes each, as vectors are stored, to be sent as an array."""
+
+    __slots__ = ("packed",)
+
+    def __init__(self, packed: bytes) -> None:
+        self.packed = packed
+
+
+class _NumberArrayDumper(Dumper):
+    """Each number with its length before it, and all of them the other way round."""
+
+    format = Format.BINARY
+    oid = _REAL_ARRAY
+
+    def dump(self, obj: NumberArray) -> bytes:
+        values = array("I", obj.packed)
+        if sys.byteorder == "little":
+            values.byteswap()
+        words = array("I", _LENGTH_OF_REAL * (2 * len(values)))
+        words[1::2] = values
+        return _ARRAY_HEAD.pack(1, 0, _REAL, len(values), 1) + words.tobytes()
+
+
+def take_number_arrays(connection: psycopg.Connection[Any]) -> None:
+    """Let statements of a connection take `NumberArray`."""
+    connection.adapters.register_dumper(NumberArray, _NumberArrayDumper)
 
 
 class _BytesOfUuid(Loader):
@@ -52,8 +89,12 @@ class _NumberedCursor(RawCursor[Row]):
 class Session:
     """A connection with its pipeline. It keeps no state between transactions, so a pooler may stand in between."""
 
-    def __init__(self, connection: psycopg.Connection[Row], *, durable: bool) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], *, durable: bool, waits: bool = False) -> None:
+        """`waits`: for every answer before the next transaction begins. PgBouncer before 1.21 hands the connection to
+        another client when the first answer comes, and the next transaction is lost.
+        """
         self._connection = connection
+        self._waits = waits
         self._manager = connection.pipeline()
         self._pipeline = self._manager.__enter__()
         self.opened_at = time.monotonic()
@@ -74,6 +115,17 @@ class Session:
     def sync(self) -> None:
         """Wait until everything that was sent is done."""
         self._pipeline.sync()
+
+    def end_reading(self) -> None:
+        """End a transaction that changed nothing. Its answer comes with the next one's: nobody has to wait for it."""
+        self.send("COMMIT", prepare=False)
+        if self._waits:
+            self.sync()
+            return
+        # The driver has no public call that sends a sync and waits for nothing.
+        pipeline = cast("Any", self._pipeline)
+        pipeline._enqueue_sync()  # noqa: SLF001
+        self._connection.wait(pipeline._communicate_gen())  # noqa: SLF001
 
     @property
     def is_usable(self) -> bool:
@@ -105,8 +157,9 @@ def connect(address: Address) -> Session:
         # One type for all numbers, and one for all texts: otherwise a statement would be prepared for each.
         adapters.register_dumper(int, Int8BinaryDumper)
         adapters.register_dumper(str, StrBinaryDumper)
+        take_number_arrays(connection)
         connection.cursor_factory = cast("Any", _BinaryCursor)
-        return Session(connection, durable=rows[0][0] in _DURABLE)
+        return Session(connection, durable=rows[0][0] in _DURABLE, waits=not address.prepares)
     except BaseException:
         connection.close()
         raise

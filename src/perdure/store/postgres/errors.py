@@ -65,7 +65,7 @@ _BY_CLASS: Final[dict[str, Callable[[], PerdureError]]] = {
 
 def error_of(error: Exception) -> PerdureError:
     if isinstance(error, UnicodeEncodeError):
-        return InvalidInput("Half of a surrogate pair is no text that can be stored.")
+        return InvalidInput("Half of a surrogate pair cannot be stored as text.")
     if isinstance(error, OverflowError):
         return InvalidInput("A value is too large to be stored.")
     state = error.sqlstate if isinstance(error, psycopg.Error) else None

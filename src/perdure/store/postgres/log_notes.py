@@ -3,9 +3,10 @@
 A standby that takes over may lack lines that were acknowledged, and a database may be restored to an earlier moment:
 both leave a log that is sound in itself. Only a note beside it can show which lines are gone.
 
-A note is made after the commit, so the file is never ahead of what was acknowledged. It is not synced and not locked:
-a note that is lost leaves a missing line unnoticed, and that is no error. A note gives way to another only after the
-log was seen to have its line.
+A note is made after the commit, so the file is never ahead of what was acknowledged. Processes of one machine write it
+one after the other. It is not synced: a note is of use when the server lost lines and this machine went on, and a sync
+would double what a commit waits for the disk. A note that is lost leaves a missing line unnoticed, and that is no
+error. A note gives way to another only after the log was seen to have its line.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ from zlib import crc32
 from perdure.errors import StoreError
 from perdure.files import private_folder
 from perdure.model import Finding
+
+try:
+    import fcntl
+except ImportError:  # Not on Windows, where two processes may take the same place.
+    fcntl = None
 
 # A namespace, the first and the last line of one commit, the hash of the last, and a checksum of these.
 _SLOT: Final = struct.Struct("<16sQQ32sI4x")
@@ -151,6 +157,8 @@ class LogNotes:
             private_folder(self._path.parent)
         descriptor = os.open(self._path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
+            if flags & (os.O_RDWR | os.O_WRONLY) and fcntl is not None:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield descriptor
         finally:
             os.close(descriptor)

@@ -131,6 +131,10 @@ class Transaction:
             self._ended = True
             return
         try:
+            if not self._writes:
+                session.end_reading()
+                self._end(usable=True)
+                return
             session.send("COMMIT", prepare=False)
         except OF_THE_DRIVER as error:
             raise self._failed(error) from error

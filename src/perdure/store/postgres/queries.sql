@@ -820,17 +820,23 @@ ON CONFLICT (namespace, name) DO UPDATE SET value = excluded.value;
 SELECT namespace, name, seq, documents FROM perdure.namespace ORDER BY name;
 
 -- name: pending
--- Passages that may be found but have no vector of the generation, in a range of hashes.
-SELECT namespace.name, memory.namespace, memory.passage_hash, min(memory.number)
-FROM perdure.memory JOIN perdure.namespace ON namespace.namespace = memory.namespace
-WHERE memory.state IN ('active', 'superseded') AND memory.passage_hash >= %(first)s AND memory.passage_hash < %(last)s
-    AND NOT EXISTS (
-        SELECT 1 FROM perdure.vector
-        WHERE vector.namespace = memory.namespace AND vector.generation = %(generation)s
-            AND vector.passage_hash = memory.passage_hash
-    )
-GROUP BY namespace.name, memory.namespace, memory.passage_hash
-ORDER BY namespace.name, memory.passage_hash
+-- Passages that may be found but have no vector of the generation, in a range of hashes. They get their names at the end:
+-- Citus refuses a join of all namespaces beside NOT EXISTS.
+SELECT namespace.name, found.namespace, found.passage_hash, found.number
+FROM (
+    SELECT memory.namespace, memory.passage_hash, min(memory.number) AS number
+    FROM perdure.memory
+    WHERE memory.state IN ('active', 'superseded')
+        AND memory.passage_hash >= %(first)s AND memory.passage_hash < %(last)s
+        AND NOT EXISTS (
+            SELECT 1 FROM perdure.vector
+            WHERE vector.namespace = memory.namespace AND vector.generation = %(generation)s
+                AND vector.passage_hash = memory.passage_hash
+        )
+    GROUP BY memory.namespace, memory.passage_hash
+) AS found
+JOIN perdure.namespace ON namespace.namespace = found.namespace
+ORDER BY namespace.name, found.passage_hash
 LIMIT %(limit)s;
 
 -- name: pending_counts
@@ -855,17 +861,22 @@ LIMIT %(limit)s;
 -- name: purgeable
 -- Memories evicted long enough ago, by their newest line: a change since then puts it off. The lines before it show
 -- whether the clock had gone back by then. With `by_model`, what a model changed last is left out.
-SELECT namespace.name, memory.namespace, memory.number
-FROM perdure.memory
-JOIN perdure.namespace ON namespace.namespace = memory.namespace
-JOIN perdure.revision ON revision.namespace = memory.namespace AND revision.seq = memory.seq
-WHERE memory.state = 'evicted' AND revision.at <= %(moment)s
-    AND (%(by_model)s::text IS NULL OR right(revision.surface, length(%(by_model)s::text)) <> %(by_model)s::text)
-    AND %(moment)s >= (
-        SELECT max(earlier.at) FROM perdure.revision AS earlier
-        WHERE earlier.namespace = memory.namespace AND earlier.seq BETWEEN memory.seq - 1000 AND memory.seq
-    )
-ORDER BY revision.at, namespace.name, memory.number
+SELECT namespace.name, found.namespace, found.number
+FROM (
+    SELECT memory.namespace, memory.number, revision.at
+    FROM perdure.memory
+    JOIN perdure.revision ON revision.namespace = memory.namespace AND revision.seq = memory.seq
+    WHERE memory.state = 'evicted' AND revision.at <= %(moment)s
+        AND (%(by_model)s::text IS NULL OR right(revision.surface, length(%(by_model)s::text)) <> %(by_model)s::text)
+        AND NOT EXISTS (
+            SELECT 1 FROM perdure.revision AS earlier
+            WHERE earlier.namespace = memory.namespace AND earlier.seq BETWEEN memory.seq - 1000 AND memory.seq
+                AND earlier.at > %(moment)s
+        )
+    GROUP BY memory.namespace, memory.number, revision.at
+) AS found
+JOIN perdure.namespace ON namespace.namespace = found.namespace
+ORDER BY found.at, namespace.name, found.number
 LIMIT %(limit)s;
 
 -- name: times_after
@@ -962,7 +973,3 @@ INSERT INTO perdure.lease (name, owner, until) VALUES (%(name)s, %(owner)s, %(un
 ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
 WHERE lease.owner = excluded.owner OR lease.until <= %(now)s
 RETURNING owner;
-
--- name: schema_of
--- The two numbers that say who may use the tables.
-SELECT name, value FROM perdure.meta WHERE name IN ('schema', 'oldest_program');

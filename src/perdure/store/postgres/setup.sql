@@ -27,6 +27,21 @@ SELECT EXISTS (
 CREATE TABLE IF NOT EXISTS perdure.{table}_p{part}
 PARTITION OF perdure.{table} FOR VALUES WITH (MODULUS {parts}, REMAINDER {part});
 
+-- name: on_every_machine
+-- Citus keeps a copy of such a table on each of its machines, so that any namespace can be joined with it.
+SELECT create_reference_table('{table}');
+
+-- name: spread
+-- Citus keeps a namespace on one of its machines, with the rows of all its tables.
+SELECT create_distributed_table('{table}', 'namespace', colocate_with => '{beside}', shard_count => {shards});
+
+-- name: citus_settings
+-- What of the settings of a transaction Citus passes on. NULL where there is no Citus.
+SELECT CASE
+    WHEN EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')
+    THEN current_setting('citus.propagate_set_commands', true)
+END;
+
 -- name: row_of_namespace
 -- Every write changes this row: room on its page keeps the change off the indexes.
 ALTER TABLE perdure.{namespace} SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01);
@@ -44,8 +59,8 @@ ALTER TABLE perdure.{vector} SET (toast_tuple_target = 8160);
 ALTER TABLE perdure.{vector} ALTER COLUMN data SET STORAGE EXTERNAL;
 
 -- name: schema_of
--- The two numbers that say who may use the tables.
-SELECT name, value FROM perdure.meta WHERE name IN ('schema', 'oldest_program');
+-- The two numbers that say who may use the tables, and whether they are made for pgvector.
+SELECT name, value FROM perdure.meta WHERE name IN ('schema', 'oldest_program', 'near');
 
 -- name: has_meta
 -- Whether there is a store in this schema at all.
@@ -87,3 +102,30 @@ GRANT SELECT, INSERT, UPDATE (revoked_at) ON perdure.{table} TO {role};
 -- name: grant_meta
 -- Only a migration changes these.
 GRANT SELECT ON perdure.{table} TO {role};
+
+-- name: vector_extension
+-- The schema that pgvector is in, where it is installed and knows half precision.
+SELECT pg_namespace.nspname
+FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = pg_extension.extnamespace
+WHERE pg_extension.extname = 'vector'
+    AND EXISTS (SELECT 1 FROM pg_type WHERE pg_type.typname = 'halfvec' AND pg_type.typnamespace = pg_namespace.oid);
+
+-- name: add_near
+-- The same vectors as `data`, one for each window, so that the server can compare them itself. NULL where a program
+-- wrote that does not know it.
+ALTER TABLE perdure.vector ADD COLUMN IF NOT EXISTS near pgvector.halfvec[];
+
+-- name: index_near
+-- Which vectors the server cannot compare: mostly none.
+CREATE INDEX IF NOT EXISTS vector_without_near ON perdure.vector (namespace, generation) WHERE near IS NULL;
+
+-- name: see_everywhere
+-- The owner of the tables is under the policy, too.
+SET LOCAL perdure.everywhere = 'on';
+
+-- name: vectors_without_near
+-- In the order of the key, so that each is looked at once.
+SELECT vector.namespace, vector.position, vector.data, generation.dimensions
+FROM perdure.vector JOIN perdure.generation ON generation.id = vector.generation
+WHERE vector.near IS NULL AND (vector.namespace, vector.position) > (%(namespace)s, %(position)s)
+ORDER BY vector.namespace, vector.position LIMIT %(limit)s;

@@ -14,6 +14,7 @@ DEFAULT_SCHEMA: Final = "perdure"
 _FOLDER: Final = Path(__file__).parent
 # Before the name of a table. The settings of the policies begin so as well, in quotation marks, and keep their names.
 _QUALIFIER: Final = f"{DEFAULT_SCHEMA}."
+_EXTENSION: Final = "pgvector."
 _QUOTED: Final = f"'{_QUALIFIER}"
 _KEPT: Final = "'\0"
 
@@ -41,6 +42,15 @@ def _queries(file: str, schema: str) -> Mapping[str, str]:
 
 def queries(schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:
     return _queries("queries.sql", schema)
+
+
+def nearest_queries(schema: str, extension: str) -> Mapping[str, str]:
+    """For a database with pgvector, which is in the schema `extension`."""
+    return with_type_schema(_queries("nearest.sql", schema), extension)
+
+
+def with_type_schema(statements: Mapping[str, str], extension: str) -> Mapping[str, str]:
+    return {name: sql.replace(_EXTENSION, f"{quoted_name(extension)}.") for name, sql in statements.items()}
 
 
 def setup_queries(schema: str = DEFAULT_SCHEMA) -> Mapping[str, str]:

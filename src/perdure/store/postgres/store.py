@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -15,18 +16,19 @@ from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
 from perdure.errors import OutcomeUnknown, PerdureError, StoreRolledBack, StoreUnreachable
 from perdure.model import BY_MODEL, Checkpoint, Finding, Record
-from perdure.store.capabilities import Scrubbed, VectorPage
+from perdure.store.capabilities import NamespaceSize, Scrubbed, VectorPage
+from perdure.store.index_folder import IndexFolder
 from perdure.store.port import About, IndexChanges, IndexRow, Pending, Position, Review, Use, UseCount
 from perdure.store.postgres import checkpoints, index_feed, transfer
 from perdure.store.postgres.address import Address, parse_address
 from perdure.store.postgres.connection import Row
 from perdure.store.postgres.erasure_ledger import ErasureLedger
 from perdure.store.postgres.log_notes import LogNotes
-from perdure.store.postgres.migrate import check_schema, newest_schema
+from perdure.store.postgres.migrate import NEAR, check_schema, newest_schema
 from perdure.store.postgres.models import require_generation
 from perdure.store.postgres.pool import EVERYWHERE, PostgresPool, Transaction
 from perdure.store.postgres.reader import PostgresReader, generation_key, namespace_key
-from perdure.store.postgres.sql import queries, transfer_queries
+from perdure.store.postgres.sql import nearest_queries, queries, setup_queries, transfer_queries
 from perdure.store.postgres.use import PostgresUse
 from perdure.store.postgres.writer import PostgresWriter, WriterSettings
 from perdure.store.rows import ALL_WRITTEN, NUMBER_MASK
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from perdure.providers.call import ProviderCall
     from perdure.settings import Settings
     from perdure.store.hash_chain import LogEnd
+    from perdure.store.postgres.nearest import PostgresSearch
     from perdure.store.stats import GenerationStats, StoreStats
     from perdure.store.transfer import LoggedLine, NamespaceExtras, VectorRow
 
@@ -49,6 +52,8 @@ DEFAULT_CONNECTIONS: Final = 16
 LEAST_CONNECTIONS: Final = 2
 # A server that was restarted takes connections again after a second or two.
 RECONNECT_PAUSE_SECONDS: Final = 0.1
+# More vectors than these that pgvector does not know are too many to send with each question.
+MOST_NOT_COMPARED: Final = 1000
 _LAST_HASH: Final = b"\xff" * 33
 _LONG_AGO: Final = -(1 << 62)
 _KEEPS_BYTES: Final = (
@@ -66,6 +71,9 @@ def open_store(settings: Settings, *, clock: Clock = system_clock, create: bool 
         connections=max(LEAST_CONNECTIONS, settings.store_connections),
         notes=settings.store.beside("head"),
         ledger=settings.store.beside("erased"),
+        indexes=IndexFolder(
+            settings.store.beside("index"), int(settings.index_file_megabytes * (1 << 20)), is_cache=True
+        ),
     )
 
 
@@ -78,16 +86,27 @@ class PostgresStore:
     """One schema of one database. Safe to use from any thread."""
 
     def __init__(
-        self, address: Address, pool: PostgresPool, clock: Clock, notes: Path | None = None, ledger: Path | None = None
+        self,
+        address: Address,
+        pool: PostgresPool,
+        clock: Clock,
+        notes: Path | None = None,
+        ledger: Path | None = None,
+        extension: str | None = None,
+        indexes: IndexFolder | None = None,
     ) -> None:
+        """`extension`: the schema that pgvector is in, if the tables were made for it."""
         self._address = address
         self._pool = pool
         self._clock = clock
         self._sql = queries(address.schema)
+        if extension is not None:
+            self._sql = MappingProxyType({**self._sql, **nearest_queries(address.schema, extension)})
         self._use = PostgresUse(pool, self._sql)
         self._writer_settings = WriterSettings(self._sql, clock, self._require_generation, {})
         self._log_notes = None if notes is None else LogNotes(notes, self._hashes_at)
         self._ledger = None if ledger is None else ErasureLedger(ledger)
+        self.index_folder = indexes
         # The generation that serves, by its id, as it was last read; None when it has to be read again.
         self._serving: tuple[int | None, Generation | None] | None = None
 
@@ -101,18 +120,22 @@ class PostgresStore:
         connections: int = DEFAULT_CONNECTIONS,
         notes: Path | None = None,
         ledger: Path | None = None,
+        indexes: IndexFolder | None = None,
     ) -> PostgresStore:
         """The tables must be there: `perdure migrate` makes them. `notes` is the file that shows which lines are gone
-        after a failover; without it nobody knows. `ledger` is the file that lists what is erased.
+        after a failover; without it nobody knows. `ledger` is the file that lists what is erased, `indexes` are those
+        that this machine keeps.
         """
         pool = PostgresPool(address, most=connections, busy_seconds=busy_seconds)
         try:
-            ((*found,),) = pool.ask(EVERYWHERE, (queries(address.schema)["schema_of"], None))
+            setup = setup_queries(address.schema)
+            found, extensions = pool.ask(EVERYWHERE, (setup["schema_of"], None), (setup["vector_extension"], None))
             check_schema(dict(found))
         except BaseException:
             pool.close()
             raise
-        return cls(address, pool, clock, notes, ledger)
+        has_near = bool(extensions) and NEAR in dict(found)
+        return cls(address, pool, clock, notes, ledger, extensions[0][0] if has_near else None, indexes)
 
     @property
     def address(self) -> str:
@@ -298,6 +321,22 @@ class PostgresStore:
     def index_vectors(self, namespace: str, generation: Generation, after: int, limit: int) -> VectorPage:
         rows = self._ask(namespace, "vectors_after", generation=generation_key(generation), after=after, limit=limit)
         return VectorPage({passage: data for _, passage, data in rows}, rows[-1][0] if rows else after)
+
+    def size_of(self, namespace: str, generation: Generation | None) -> NamespaceSize:
+        if "size_of" not in self._sql or generation is None:
+            with self.read(namespace) as reader:
+                return NamespaceSize(reader.load().items, finds_nearest=False)
+        rows = self._ask(namespace, "size_of", generation=generation_key(generation), most=MOST_NOT_COMPARED + 1)
+        memories, unknown = rows[0] if rows else (0, 0)
+        return NamespaceSize(memories, finds_nearest=unknown <= MOST_NOT_COMPARED)
+
+    @contextmanager
+    def searching(self, namespace: str) -> Generator[PostgresSearch]:
+        from perdure.store.postgres.nearest import PostgresSearch
+
+        with self._pool.reading(namespace_key(namespace)) as transaction:
+            unwritten = self._use.unwritten.get(namespace, ALL_WRITTEN)
+            yield PostgresSearch(transaction, self._sql, namespace, unwritten)
 
     def use_counts(self, namespace: str, numbers: Sequence[int] | None = None) -> Sequence[UseCount]:
         key = namespace_key(namespace)
@@ -557,11 +596,15 @@ class PostgresStore:
         if self._log_notes is not None:
             yield from self._log_notes.accept(self._names())
 
-    def scrub(self, *, patience: float) -> Scrubbed:  # noqa: ARG002
+    def scrub(self, *, patience: float) -> Scrubbed:
         """No statement of Perdure finds what was erased. Its bytes are the database's own, and in places that only
-        whoever keeps the database can reach.
+        whoever keeps the database can reach. What this machine keeps in files goes now; another one that has such files
+        sees in the log that something was erased, before it reads them.
         """
-        return Scrubbed(done=True, left=_KEEPS_BYTES)
+        with suppress(OSError):
+            done = self.index_folder is None or self.index_folder.clear(patience)
+            return Scrubbed(done, left=_KEEPS_BYTES)
+        return Scrubbed(done=False, left=_KEEPS_BYTES)
 
     def access_tokens(self) -> Tokens:
         from perdure.store.postgres.tokens import TokenTable

@@ -304,7 +304,7 @@ class PostgresWriter(PostgresReader):
         return self._put_vectors(self._sql["put_vector"], generation, vectors)
 
     def take_vectors(self, generation: Generation, vectors: Sequence[VectorRow]) -> int:
-        sql = transfer_queries(self._transaction.schema)["take_vector"]
+        sql = self._sql.get("take_vector") or transfer_queries(self._transaction.schema)["take_vector"]
         return self._put_vectors(sql, generation, [(row.passage_hash, row.data) for row in vectors])
 
     def _put_vectors(self, sql: str, generation: Generation, vectors: Sequence[tuple[bytes, bytes]]) -> int:
@@ -326,9 +326,14 @@ class PostgresWriter(PostgresReader):
         return kept
 
     def _vector_columns(self, generation: Generation, passage_hash: bytes, vector: bytes) -> dict[str, Any]:
+        near: Mapping[str, Any] = {}
+        if "put_near" in self._sql:
+            from perdure.store.postgres.nearest import near_columns
+
+            near = near_columns(vector, generation.dimensions)
         return {
             "position": self._row.vector, "generation": generation_key(generation), "passage_hash": passage_hash,
-            "checksum": vector_checksum(passage_hash, vector), "data": vector,
+            "checksum": vector_checksum(passage_hash, vector), "data": vector, **near,
         }  # fmt: skip
 
     def add_tombstone(self, identity: Identity, reason: str, at: datetime) -> None:
@@ -363,7 +368,7 @@ class PostgresWriter(PostgresReader):
 
     def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
         if any(limit is not None and limit < 1 for limit in (max_items, max_tokens)):
-            raise InvalidInput("A limit is at least 1; None is no limit.")
+            raise InvalidInput("A limit is at least 1; None means no limit.")
         row = self._row_to_change()
         row.max_items, row.max_tokens = max_items, max_tokens
 

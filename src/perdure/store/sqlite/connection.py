@@ -14,16 +14,20 @@ from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.file import MEMORY, StoreFile, can_write
 from perdure.store.sqlite.filesystem import is_local
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
 
 Journal: TypeAlias = Literal["wal", "delete", "truncate"]
 Role: TypeAlias = Literal["write", "read"]
 
 WAL_LIMIT: Final = 64 * 1024 * 1024
 
-# Waits that grow, as SQLite's own do, starve whoever has waited longest; short random ones are fair.
-_SHORTEST: Final = 0.0002
-_LONGEST: Final = 0.002
+# Engines that may write ahead: below the floor, a reset of the log during a checkpoint can damage the file.
+_SAFE_ENGINE: Final = 3_051_003
+# Lines that got the repair ported back: from the first number on, below the second.
+_REPAIRED: Final = ((3_050_007, 3_051_000), (3_044_006, 3_045_000))
+
+# Waits that grow, as SQLite's own do, starve the process that has waited longest; short random ones are fair.
+_MIN_WAIT_SECONDS: Final = 0.0002
+_MAX_WAIT_SECONDS: Final = 0.002
 RECENT: Final = 0.1
 
 
@@ -128,4 +132,15 @@ def exclusive(database: Database, patience: Patience) -> Generator[None]:
 def pause() -> None:
     from random import uniform
 
-    time.sleep(uniform(_SHORTEST, _LONGEST))  # noqa: S311
+    time.sleep(uniform(_MIN_WAIT_SECONDS, _MAX_WAIT_SECONDS))  # noqa: S311
+
+
+def engine_is_safe(version_number: int) -> bool:
+    """`version_number` as SQLite counts: 3.51.3 is 3051003."""
+    return version_number >= _SAFE_ENGINE or any(first <= version_number < end for first, end in _REPAIRED)
+
+
+def version_number(version: str) -> int:
+    """3.51.3 as 3051003."""
+    major, minor, patch = (int(part) for part in version.split(".")[:3])
+    return major * 1_000_000 + minor * 1_000 + patch

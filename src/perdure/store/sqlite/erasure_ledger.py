@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from perdure.clock import format_time, from_micros
 from perdure.ids import MemoryId
-from perdure.store.erasure import LedgerLines, append_lines, fingerprint, parse_ledger
 from perdure.store.rows import unpack_id
 from perdure.store.sqlite.apsw_types import Database
 from perdure.store.sqlite.file import StoreFile, sync_directory
 from perdure.store.sqlite.sidecar import SIDECAR_SQL, opened
+
+if TYPE_CHECKING:
+    from perdure.store.erasure import LedgerLines
 
 
 class Erasure(NamedTuple):
@@ -40,10 +42,14 @@ class Ledger:
 
     def append(self, erased: Iterable[Erasure]) -> None:
         """On disk when this returns; an OSError when it is not."""
+        from perdure.store.erasure import fingerprint
+
         self._append({fingerprint(erasure.memory): format_time(from_micros(erasure.at)) for erasure in erased})
 
     def complete(self, erased: Iterable[Erasure]) -> None:
         """Add the missing ones: a process may have died between its commit and its line in the ledger."""
+        from perdure.store.erasure import fingerprint
+
         listed = self.fingerprints()
         self.append(erasure for erasure in erased if fingerprint(erasure.memory) not in listed)
 
@@ -54,6 +60,8 @@ class Ledger:
 
     def fingerprints(self) -> set[str]:
         """An OSError when there is a file that cannot be read."""
+        from perdure.store.erasure import parse_ledger
+
         try:
             with opened(self._file, self._path, os.O_RDONLY) as descriptor:
                 return set(parse_ledger(os.read(descriptor, os.fstat(descriptor).st_size)))
@@ -63,6 +71,8 @@ class Ledger:
     def _append(self, lines: LedgerLines) -> None:
         if not lines:
             return
+        from perdure.store.erasure import append_lines
+
         with opened(self._file, self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, lock=True) as descriptor:
             is_new = not os.fstat(descriptor).st_size
             append_lines(descriptor, lines)

@@ -30,7 +30,7 @@ _HEADER: Final = struct.Struct("<16s16sQI20x")
 # The header is as long as a slot. Ids of namespaces begin at 1, so it stands where slot 0 would be.
 _SLOT: Final = struct.Struct("<Q32sI20x")
 # Namespaces with larger ids are not noted: the file stays below 64 MiB, whatever a damaged id says.
-_MOST: Final = 1_000_000
+_MAX_NAMESPACES: Final = 1_000_000
 
 _LOST: Final = (
     "Bring the changes back from a backup, or from another copy of the file and its log; "
@@ -60,7 +60,7 @@ class LogHead:
         """After a commit that took a log from one end to another; `header` is that of the store in the transaction.
         The commit has happened, so nothing here may fail.
         """
-        if header is None or before == after or namespace >= _MOST:
+        if header is None or before == after or namespace >= _MAX_NAMESPACES:
             return
         try:
             with opened(self._file, self._path, os.O_RDWR | os.O_CREAT, lock=True) as descriptor:
@@ -94,7 +94,7 @@ class LogHead:
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, header, 0)
             for namespace, seq, head in rows:
-                if seq and namespace < _MOST:
+                if seq and namespace < _MAX_NAMESPACES:
                     os.pwrite(descriptor, _pack_end(LogEnd(seq, head)), namespace * _SLOT.size)
 
     def read(self) -> NotedEnds | None:
@@ -104,7 +104,7 @@ class LogHead:
                 header = _parse_header(os.pread(descriptor, _HEADER.size, 0))
                 if header is None:
                     return None
-                slots = min(os.fstat(descriptor).st_size // _SLOT.size, _MOST)
+                slots = min(os.fstat(descriptor).st_size // _SLOT.size, _MAX_NAMESPACES)
                 ends = ((n, _parse_end(os.pread(descriptor, _SLOT.size, n * _SLOT.size))) for n in range(1, slots))
                 return NotedEnds(*header, {namespace: end for namespace, end in ends if end is not None})
         except OSError:

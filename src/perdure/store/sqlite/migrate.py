@@ -14,9 +14,9 @@ from perdure.buggify import point
 from perdure.errors import StoreDamaged, StoreForeign, StoreNewer
 from perdure.store.sqlite.apsw_types import Database, run
 from perdure.store.sqlite.file import StoreFile
-from perdure.store.sqlite.links import index_evidence
 from perdure.store.sqlite.sql import SQL
-from perdure.store.sqlite.sqlite_version import APPLICATION_ID
+
+APPLICATION_ID: Final = 0x50657264  # "Perd"
 
 _HERE: Final = Path(__file__).parent
 # The schema since which words are read as they are now.
@@ -38,7 +38,7 @@ def newest_schema() -> int:
 
 
 def check_schema_version(connection: Database, file: StoreFile) -> int:
-    """The schema version of the file; 0 when it is empty. Asked of SQLite: nobody else may read the file."""
+    """The schema version of the file; 0 when it is empty. Asked of SQLite, which alone may read the file."""
     # At one moment: otherwise a store that another process is just making has our tables and not yet our name.
     alone = not connection.in_transaction
     if alone:
@@ -83,6 +83,8 @@ def migrate(connection: Database, file: StoreFile) -> None:
                 if version < _WORDS:
                     reindex(connection)
                 if version < _LINKS:
+                    from perdure.store.sqlite.links import index_evidence
+
                     index_evidence(connection)
                 _stamp(connection)
     except apsw.SQLError as error:

@@ -59,7 +59,7 @@ _TRANSLATIONS: Final[tuple[tuple[type[Exception], ErrorFactory], ...]] = (
     (apsw.ConstraintError, lambda error, _: Conflict(f"That contradicts what is stored: {error}.")),
     (apsw.TooBigError, lambda _, __: InvalidInput("A value is too large to be stored.")),
     (OverflowError, lambda _, __: InvalidInput("A value is too large to be stored.")),
-    (UnicodeEncodeError, lambda _, __: InvalidInput("Half of a surrogate pair is no text that can be stored.")),
+    (UnicodeEncodeError, lambda _, __: InvalidInput("Half of a surrogate pair cannot be stored as text.")),
 )
 _OF_THE_DRIVER: Final = (apsw.Error, UnicodeError, OverflowError)
 _SYSTEM: Final = (apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)

@@ -62,7 +62,7 @@ _LINES_AT: Final = f"{_LINES} {SQL['lines_at']}"
 _LINE_FIELDS: Final = ("session", "actor", "operation", "request", "before", "after")
 _LINE_TIMES: Final = ("since", "until")
 # How many numbers one statement is given.
-_PORTION: Final = 10_000
+_NUMBERS_PER_STATEMENT: Final = 10_000
 # Eviction first compares the oldest few of a class, and only if these do not settle it, all.
 EVICTION_WINDOW: Final = 500
 _ALL: Final = 1 << 62
@@ -235,8 +235,8 @@ class SqliteReader:
     def states_at(self, numbers: Sequence[int], seq: int) -> dict[int, Revision]:
         valid = [number for number in numbers if 0 < number <= NUMBER_MASK]
         states: dict[int, Revision] = {}
-        for first in range(0, len(valid), _PORTION):
-            portion = json.dumps(valid[first : first + _PORTION])
+        for first in range(0, len(valid), _NUMBERS_PER_STATEMENT):
+            portion = json.dumps(valid[first : first + _NUMBERS_PER_STATEMENT])
             states |= {line.number: line for line in self._lines(_LINES_AT, {"numbers": portion, "seq": seq})}
         return states
 

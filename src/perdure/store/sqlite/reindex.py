@@ -16,7 +16,7 @@ from perdure.text.patterns import pattern
 from perdure.text.words import FOLDED, HUMPED
 from perdure.values import replace
 
-_PORTION: Final = 256
+_BATCH_SIZE: Final = 256
 # Where a letter of ASCII stands beside another one, an identifier was split in the middle of a word.
 _BESIDE: Final = pattern(r"[A-Za-z0-9](?![\x00-\x7f])\w|(?![\x00-\x7f])\w[A-Za-z0-9]")
 
@@ -31,8 +31,8 @@ def reindex(connection: Database) -> None:
             entries = connection.execute(SQL["entries_to_look_at"], range_of(namespace))
             # The names in a key were not indexed.
             slots, words = [slot for slot, keyed, text in entries if keyed or words_changed(text)], 0
-            for first in range(0, len(slots), _PORTION):
-                portion = slots[first : first + _PORTION]
+            for first in range(0, len(slots), _BATCH_SIZE):
+                portion = slots[first : first + _BATCH_SIZE]
                 for record in reader.fetch([slot & NUMBER_MASK for slot in portion]):
                     slot = range_of(namespace)[0] | record.number
                     (before,) = connection.execute(SQL["entry_before"], (slot,)).fetchall()

@@ -1,9 +1,10 @@
 """Remove erased text from every file of the store.
 
-Three places still hold it after the erasure is committed. The write-ahead log has pages as they were. The full-text
-index keeps words until its pieces are merged. And SQLite, when it moves rows from page to page, leaves copies of them
-in the unused parts of pages, which `secure_delete` does not reach: only writing the file anew does. Besides, a
-process that died while it made or restored a backup has left a part of a copy.
+Four places still hold it after the erasure is committed. The write-ahead log has pages as they were. The full-text
+index keeps words until its pieces are merged. SQLite, when it moves rows from page to page, leaves copies of them
+in the unused parts of pages, which `secure_delete` does not reach: only writing the file anew does. And the files of
+recall indexes have names and vectors of it. Besides, a process that died while it made or restored a backup has left a
+part of a copy.
 
 An erasure leaves a request in the database, in its own transaction. The process that erased carries it out, or the next
 one that opens or closes the store.
@@ -18,6 +19,7 @@ import apsw
 
 from perdure.buggify import point
 from perdure.errors import StoreBusy, StoreError, StoreFull
+from perdure.store.index_folder import IndexFolder
 from perdure.store.sqlite.apsw_types import run
 from perdure.store.sqlite.backup import partial_files
 from perdure.store.sqlite.erasure_ledger import Ledger, erasures
@@ -31,16 +33,19 @@ _PASSING: Final = 0.25
 _REWRITTEN: Final = "log "
 
 
-def scrub(pool: Pool, file: StoreFile, ledger: Ledger | None, patience: float) -> bool:
+def scrub(pool: Pool, file: StoreFile, ledger: Ledger | None, indexes: IndexFolder | None, patience: float) -> bool:
     """True when no erased text is left in any file. Otherwise the next process that opens the store does the rest."""
     from perdure.store.sqlite.backup.create import noted_paths
 
     in_file = file.identity is not None
     try:
         request = _request(pool)
-        # A copy that somebody is making counts as well: nobody knows yet what will become of it.
+        # An unfinished copy counts as well: it may still become a backup.
         swept = not in_file or partial_files.remove_abandoned([file.path], "restoring")
         swept = partial_files.remove_abandoned(noted_paths(pool), "partial") and swept
+        if request is not None and indexes is not None:
+            # All of them: they are made of the whole store, which is written anew as well.
+            swept = indexes.clear(patience) and swept
         point("scrub: swept")
         if request is not None and ledger is not None:
             with pool.reading() as connection:
@@ -67,11 +72,11 @@ def scrub(pool: Pool, file: StoreFile, ledger: Ledger | None, patience: float) -
     return swept
 
 
-def scrub_in_passing(pool: Pool, file: StoreFile, ledger: Ledger | None) -> None:
+def scrub_in_passing(pool: Pool, file: StoreFile, ledger: Ledger | None, indexes: IndexFolder | None) -> None:
     """When a store is opened or closed: a process may have died in the middle of an erasure. Errors do not matter."""
     with suppress(StoreError):
         if _request(pool) is not None:
-            scrub(pool, file, ledger, _PASSING)
+            scrub(pool, file, ledger, indexes, _PASSING)
 
 
 def _request(pool: Pool) -> str | None:

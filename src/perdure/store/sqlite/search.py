@@ -31,10 +31,10 @@ _STEPS_BETWEEN_LOOKS: Final = 20_000
 # How many memories are scored. Enough that the best are among them, few enough for a few milliseconds.
 _CANDIDATES: Final = 500
 # A filter that lets no more than this pass is answered by scoring every one of them.
-_FEW: Final = 2000
+_MAX_SCORED_ALL: Final = 2000
 # How many numbers of memories are read from the index to find candidates, and how many memories are scored at most.
 _POSTINGS: Final = 40_000
-_MOST: Final = 10_000
+_MAX_CANDIDATES: Final = 10_000
 _CONJUNCTIONS: Final = 6
 _NO_FILTER: Final = Filter()
 
@@ -153,8 +153,8 @@ class DiskSearch:
     def _score_all_allowed(self) -> bool:
         """Score every memory that the filter lets pass, if they are few."""
         sql = f"{SQL['allowed']} {self._conditions} {SQL['first_few']}"
-        slots = [slot for (slot,) in self._connection.execute(sql, {**self._bindings, "limit": _FEW + 1})]
-        if len(slots) > _FEW:
+        slots = [slot for (slot,) in self._connection.execute(sql, {**self._bindings, "limit": _MAX_SCORED_ALL + 1})]
+        if len(slots) > _MAX_SCORED_ALL:
             return False
         self._score(slots)
         return True
@@ -208,7 +208,7 @@ class DiskSearch:
             numbers = [number for number, value in worth.items() if value > threshold]
             numbers += equal[: room - len(numbers)]
             self._score([first | number for number in numbers])
-            if len(self._scores) >= limit or portions * room >= _MOST:
+            if len(self._scores) >= limit or portions * room >= _MAX_CANDIDATES:
                 return
             portions += 1
             taken = set(numbers)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import apsw
@@ -16,6 +18,7 @@ from perdure.embed.port import Generation
 from perdure.errors import PerdureError, StoreFull, StoreReadOnly, StoreReplaced
 from perdure.model import BY_MODEL, Checkpoint, Finding, Record
 from perdure.store.capabilities import Scrubbed
+from perdure.store.index_folder import IndexFolder
 from perdure.store.port import About, IndexChanges, IndexRow, Pending, Position, Progress, Review, Use, UseCount
 from perdure.store.rows import ALL_WRITTEN, NUMBER_BITS, NUMBER_MASK, range_of
 from perdure.store.sqlite import fork, index_feed, scrub
@@ -28,7 +31,7 @@ from perdure.store.sqlite.log_head import LogHead, current_header
 from perdure.store.sqlite.migrate import check_schema_version, migrate, newest_schema
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.reader import NO_NAMESPACE, SqliteReader, generation_id
-from perdure.store.sqlite.reserve import Reserve
+from perdure.store.sqlite.sidecar import Reserve
 from perdure.store.sqlite.sql import SQL
 from perdure.store.sqlite.use import SqliteUse
 from perdure.text.entry import passage
@@ -50,6 +53,8 @@ _LAST_HASH: Final = b"\xff" * 33
 _LONG_AGO: Final = -(1 << 62)
 # As SQLite reads it.
 _NO_LIMIT: Final = -1
+# Seconds, for whoever writes an index file to notice that it is not wanted.
+_PATIENCE: Final = 2.0
 
 
 class SqliteStore:
@@ -96,7 +101,7 @@ class SqliteStore:
                 store._log_head, store._ledger, store._reserve = LogHead(file, pool), Ledger(file), Reserve(file)
                 store._reserve.keep()
                 partial_files.remove_abandoned([file.path], "restoring")
-            scrub.scrub_in_passing(pool, file, store._ledger)
+            scrub.scrub_in_passing(pool, file, store._ledger, store.index_folder)
         except BaseException:
             pool.close()
             raise
@@ -105,6 +110,10 @@ class SqliteStore:
     @property
     def address(self) -> str:
         return self._file.path
+
+    @cached_property
+    def index_folder(self) -> IndexFolder | None:
+        return None if self._file.identity is None else IndexFolder(Path(f"{self._file.path}-index"))
 
     def _set_up(self, connection: Database, patience: Patience) -> None:
         version = check_schema_version(connection, self._file)
@@ -478,7 +487,7 @@ class SqliteStore:
             yield from self._log_head.accept()
 
     def scrub(self, *, patience: float) -> Scrubbed:
-        return Scrubbed(scrub.scrub(self._pool, self._file, self._ledger, patience))
+        return Scrubbed(scrub.scrub(self._pool, self._file, self._ledger, self.index_folder, patience))
 
     def backup(self, path: str, progress: Progress | None = None, *, overwrite: bool = False) -> Backup:
         from perdure.store.sqlite.backup import create
@@ -500,6 +509,10 @@ class SqliteStore:
             self._ids.clear()
             self._engine_recorded = False
             self._serving = None
+            # They are of another log now; what they hold may have been erased since the backup was made.
+            with suppress(OSError):
+                if self.index_folder is not None:
+                    self.index_folder.clear(_PATIENCE)
 
     def log_end(self, namespace: str) -> LogEnd | None:
         from perdure.store.sqlite import transfer
@@ -537,7 +550,7 @@ class SqliteStore:
 
     def close(self) -> None:
         self._use.close()
-        scrub.scrub_in_passing(self._pool, self._file, self._ledger)
+        scrub.scrub_in_passing(self._pool, self._file, self._ledger, self.index_folder)
         self._pool.close()
 
     def remove_if_unused(self) -> bool:

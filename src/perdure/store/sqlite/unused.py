@@ -1,10 +1,11 @@
-"""A store that was made for a memory which was then refused: nobody asked for it, and nothing is in it."""
+"""A store that was made for a memory which was then refused: nothing is in it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
 
+from perdure.store.index_folder import IndexFolder
 from perdure.store.sqlite.file import StoreFile, file_identity
 from perdure.store.sqlite.pool import Pool
 from perdure.store.sqlite.sidecar import SIDECAR_SQL
@@ -25,6 +26,7 @@ def remove_if_unused(pool: Pool, file: StoreFile) -> bool:
         kept = (SQL["namespace_names"], SIDECAR_SQL["all_calls"])
         if any(connection.execute(statement).fetchall() for statement in kept):
             return False
+        IndexFolder(Path(file.path + "-index")).remove()
         # The file itself last: from then on others may make a store here, and files beside it are theirs.
         for end in (*_MADE_WITH_IT, ""):
             Path(file.path + end).unlink(missing_ok=True)

@@ -221,7 +221,7 @@ class SqliteWriter(SqliteReader):
 
     def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
         if any(limit is not None and limit < 1 for limit in (max_items, max_tokens)):
-            raise InvalidInput("A limit is at least 1; None is no limit.")
+            raise InvalidInput("A limit is at least 1; None means no limit.")
         row = self._row_to_change()
         row.max_items, row.max_tokens = max_items, max_tokens
 
@@ -234,7 +234,7 @@ class SqliteWriter(SqliteReader):
         self._connection.execute(SIDECAR_SQL["ask_scrub"])
 
     def erase(self, number: int, change: Change, *, traceless: bool = True) -> None:
-        # No payload, and nobody keeps the salt: the digest proves nothing about what the memory said.
+        # No payload, and the salt is not kept: the digest proves nothing about what the memory said.
         self._erase(number, change, digest_of(os.urandom(SALT_BYTES), b""), traceless=traceless)
 
     def _erase(self, number: int, change: Change, digest: bytes, *, traceless: bool) -> None:

@@ -168,7 +168,8 @@ def check(pool: PostgresPool, sql: Mapping[str, str]) -> Iterator[Finding]:
 def check_server(pool: PostgresPool) -> Iterator[Finding]:
     """Whether an acknowledged write survives the server, and where the bytes of erased memories may stay."""
     try:
-        (rows,) = pool.ask(EVERYWHERE, (doctor_queries(pool.address.schema)["server_settings"], None))
+        schema = pool.address.schema
+        (rows,) = pool.ask(EVERYWHERE, (doctor_queries(schema)["server_settings"], {"schema": schema}))
     except StoreUnreachable:
         raise
     except StoreError as error:
@@ -176,7 +177,7 @@ def check_server(pool: PostgresPool) -> Iterator[Finding]:
             "server", "warning", f"The settings of the server cannot be read: {error.sentence}", _ASK_OPERATOR
         )
         return
-    fsync, full_pages, commits, archive, standbys, slots, checksums = rows[0]
+    fsync, full_pages, commits, archive, standbys, slots, checksums, dead = rows[0]
     unsafe = [
         f"{name} is {value}"
         for name, value in (("fsync", fsync), ("full_page_writes", full_pages), ("synchronous_commit", commits))
@@ -194,5 +195,6 @@ def check_server(pool: PostgresPool) -> Iterator[Finding]:
     copies = [f"{count} {what}" for count, what in ((standbys, "standbys"), (slots, "replication slots")) if count]
     copies += ["an archive of its log"] if archive != "off" else []
     kept = f" The server has {', '.join(copies)}." if copies else ""
-    sentence = f"Erased bytes stay in dead rows and in the server's log until these are rewritten.{kept}"
+    counted = f"about {dead:,} now, which `VACUUM FULL` by the owner of the tables removes"
+    sentence = f"Erased bytes stay in dead rows ({counted}) and in the server's log until it is rewritten.{kept}"
     yield Finding("erased_bytes", "ok", sentence)

@@ -138,7 +138,8 @@ WHERE namespace = %(namespace)s
 -- What decides whether an acknowledged write survives, and where erased bytes may stay.
 SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit'),
        current_setting('archive_mode'), (SELECT count(*) FROM pg_stat_replication),
-       (SELECT count(*) FROM pg_replication_slots), current_setting('data_checksums');
+       (SELECT count(*) FROM pg_replication_slots), current_setting('data_checksums'),
+       (SELECT coalesce(sum(n_dead_tup), 0)::bigint FROM pg_stat_user_tables WHERE schemaname = %(schema)s);
 
 -- name: newest_payload
 -- The log entry that a damaged record is restored from.

@@ -1,7 +1,7 @@
 """A copy that is being made: `<path>.<kind>-<number>`, which its maker keeps locked.
 
 A lock ends with the process that holds it, however that ends, and is seen from every container. A process that can lock
-such a file knows that nobody will finish it, and removes it, because it may hold text that was erased since.
+such a file knows that it will not be finished, and removes it, because it may hold text that was erased since.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def create_partial(path: str, kind: Kind) -> Generator[str]:
 
 
 def remove_abandoned(paths: Iterable[str], kind: Kind) -> bool:
-    """Remove the copies that nobody will finish. True when no unfinished copy is left beside any of the paths."""
+    """Remove abandoned copies. True when no unfinished copy is left beside any of the paths."""
     copies: list[str] = []
     for path in map(Path, set(paths)):
         prefix = f"{path.name}.{kind}-"

@@ -1,4 +1,4 @@
-"""The staging copy: a whole database that nobody else uses, before it becomes a backup or goes into the store."""
+"""The staging copy: a whole database of this process alone, before it becomes a backup or goes into the store."""
 
 from __future__ import annotations
 

@@ -12,10 +12,9 @@ import apsw
 
 from perdure.files import directory
 from perdure.model import Finding
-from perdure.store.sqlite.connection import WAL_LIMIT
+from perdure.store.sqlite.connection import WAL_LIMIT, engine_is_safe, version_number
 from perdure.store.sqlite.file import StoreFile, size_of
 from perdure.store.sqlite.filesystem import is_local
-from perdure.store.sqlite.sqlite_version import engine_is_safe, version_number
 
 _MEBIBYTE: Final = 1024 * 1024
 

@@ -24,3 +24,20 @@ SELECT %COLUMNS% FROM %TABLE% ORDER BY rowid;
 -- name: one_row
 -- A single row of a table that is damaged elsewhere.
 SELECT %COLUMNS% FROM %TABLE% WHERE rowid = ?;
+
+-- name: mem0_changes
+-- What mem0 wrote last about each memory: SQLite takes the other columns from the row that has the maximum.
+SELECT memory_id, new_memory, event, is_deleted, min(created_at), coalesce(updated_at, created_at), max(rowid)
+FROM history
+GROUP BY memory_id;
+
+-- name: chroma_documents
+-- A row for each value that is kept beside a document, those of one document one after the other.
+SELECT
+  document.id, document.embedding_id, document.created_at, collection.name, value.key,
+  coalesce(value.string_value, value.int_value, value.float_value, value.bool_value)
+FROM embeddings AS document
+JOIN embedding_metadata AS value ON value.id = document.id
+LEFT JOIN segments AS segment ON segment.id = document.segment_id
+LEFT JOIN collections AS collection ON collection.id = segment.collection
+ORDER BY document.id;

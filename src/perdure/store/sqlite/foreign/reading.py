@@ -4,8 +4,8 @@ stands in it is data: no trigger, view or function of it runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
@@ -25,7 +25,7 @@ Row: TypeAlias = Mapping[str, Any]
 
 SQL: Final = load_queries(Path(__file__).with_name("foreign.sql"))
 _PATIENCE: Final = 1.0
-# So many steps of SQLite's machine are more than any honest table of a memory tool takes.
+# Steps of SQLite's virtual machine between two checks, and the most that reading a table may take.
 _STEPS: Final = 1_000_000
 _MOST_STEPS: Final = 20_000
 _MAX_ROWS: Final = 1_000_000
@@ -59,10 +59,17 @@ class ForeignDatabase:
 
 def read_foreign(path: Path) -> ForeignDatabase:
     """ImportFailed says why a file is not read: it is not there, locked, damaged, or no database of a memory tool."""
+    with open_foreign(path) as reader:
+        return reader.read()
+
+
+@contextmanager
+def open_foreign(path: Path) -> Generator[ForeignReader]:
+    """ImportFailed says what is wrong with the file, also if that shows only while it is read."""
     try:
         before = state_of(path)
         with closing(connect_foreign(path)) as connection:
-            found = ForeignReader(cast("Database", connection), path).read()
+            yield ForeignReader(cast("Database", connection), path)
         if state_of(path) != before:
             raise ImportFailed(f"{path} is being written.", remedy="Close the tool that writes it, and try again.")
     except OSError as error:
@@ -77,7 +84,6 @@ def read_foreign(path: Path) -> ForeignDatabase:
         raise ImportFailed(
             f"{path} cannot be read: {error}.", remedy="It may be damaged; nothing was stored."
         ) from error
-    return found
 
 
 def state_of(path: Path) -> tuple[int, ...]:
@@ -115,16 +121,27 @@ class ForeignReader:
         files = (path, Path(f"{path}-wal"))
         self._room = _SPARE_BYTES + _TIMES_THE_FILE * sum(file.stat().st_size for file in files if file.exists())
         self._tables: dict[str, list[str]] = {}
-
-    def read(self) -> ForeignDatabase:
-        run(self._database, SQL["settings"])
-        if self._database.pragma("application_id") == APPLICATION_ID:
+        run(database, SQL["settings"])
+        if database.pragma("application_id") == APPLICATION_ID:
             raise ImportFailed(
-                f"{self._path} is a store of Perdure.",
+                f"{path} is a store of Perdure.",
                 remedy=Remedy("Use it with ", Flag("store"), ", or ", Run("export"), " and ", Run("import"), "."),
             )
-        for table, column in self._database.execute(SQL["tables"]):
+        for table, column in database.execute(SQL["tables"]):
             self._tables.setdefault(table, []).append(column)
+
+    def has(self, table: str, *columns: str) -> bool:
+        return set(columns) <= set(self._tables.get(table, ())) and table in self._tables
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """The rows of a table one after the other, of which only the one at hand is in memory."""
+        return self._named(self._tables[table], self._statement(SQL["rows"], table))
+
+    def answers(self, query: str, *columns: str) -> Iterator[Row]:
+        """What one of the queries for a known product answers, with names for its columns."""
+        return self._named(columns, SQL[query])
+
+    def read(self) -> ForeignDatabase:
         for kind, name, columns in _KNOWN:
             known = (each for each in self._tables if name in {None, each} and columns <= set(self._tables[each]))
             table = next(known, None)
@@ -143,7 +160,7 @@ class ForeignReader:
             )  # fmt: skip
         named = ", ".join(sorted(self._tables)[:5]) or "none"
         raise ImportFailed(
-            f"{self._path} is no database of a memory tool that is known here.", remedy=f"Its tables: {shown(named)}."
+            f"{self._path} is not a database of a known memory tool.", remedy=f"Its tables: {shown(named)}."
         )
 
     def rows_of(self, table: str) -> tuple[list[dict[str, Any]], int]:
@@ -152,7 +169,7 @@ class ForeignReader:
             return [], 0
         sql = {name: self._statement(SQL[name], table) for name in ("rows", "row_ids", "one_row")}
         try:
-            return list(self._named(table, sql["rows"])), 0
+            return list(self._named(self._tables[table], sql["rows"])), 0
         except (apsw.CorruptError, UnicodeDecodeError, apsw.NotADBError):
             pass
         found: list[dict[str, Any]] = []
@@ -165,7 +182,7 @@ class ForeignReader:
             unreadable += 1
         for id in ids:
             try:
-                found += self._named(table, sql["one_row"], id)
+                found += self._named(self._tables[table], sql["one_row"], id)
             except (apsw.CorruptError, UnicodeDecodeError):
                 unreadable += 1
         return found, unreadable
@@ -174,14 +191,14 @@ class ForeignReader:
         columns = ", ".join(map(_quoted, self._tables[table]))
         return sql.replace("%COLUMNS%", columns).replace("%TABLE%", _quoted(table))
 
-    def _named(self, table: str, sql: str, *values: int) -> Iterator[dict[str, Any]]:
+    def _named(self, columns: Sequence[str], sql: str, *values: int) -> Iterator[dict[str, Any]]:
         for number, row in enumerate(self._database.execute(sql, values)):
             self._room -= sum(len(value) for value in row if isinstance(value, str | bytes))
             if number >= _MAX_ROWS or self._room < 0:
                 raise ImportFailed(
                     f"{self._path} says more than its file has room for, or has more than {_MAX_ROWS:,} rows."
                 )
-            yield dict(zip(self._tables[table], row, strict=True))
+            yield dict(zip(columns, row, strict=True))
 
 
 def _quoted(name: str) -> str:
