@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from coverage import Coverage
 
@@ -66,7 +66,7 @@ class RunningServer:
             assert line, self.process.communicate()
             lines.append(line)
         self.started: dict[str, Any] = json.loads(b"".join(lines) + b"}")
-        self.address: str = self.started["url"].removeprefix("http://")
+        self.address: str = urlsplit(str(self.started["url"])).netloc
         self.owner: str = TokenFile(self.store).local_token() or ""
         self.connection = HTTPConnection(self.address, timeout=WAIT)
         return self

@@ -88,8 +88,8 @@ def test_a_server_that_says_nothing_is_not_waited_for_longer_than_the_timeout(fa
     [
         (text("<html>hello</html>", "text/html"), StoreForeign, "text/html"),
         (text("<html>Bad Gateway</html>", "text/html", 502), StoreUnreachable, "502"),
-        (truncated, StoreForeign, "no JSON"),
-        (ok(["of another kind"]), StoreForeign, "is no object"),
+        (truncated, StoreForeign, "not valid JSON"),
+        (ok(["of another kind"]), StoreForeign, "is not an object"),
         (ok({**REMEMBERED, "record": {}}), StoreForeign, "record.id is missing"),
         (status(418, {"hello": "teapot"}), StoreForeign, "418"),
     ],
@@ -155,7 +155,7 @@ def test_a_write_without_a_key_is_sent_once_and_nobody_knows(faults: FaultServer
     faults.always(reset)
     with pytest.raises(StoreUnreachable) as caught:
         asking.validate(1, True)
-    assert "Nobody knows" in caught.value.remedy
+    assert "It is unknown" in caught.value.remedy
     assert len(faults.requests) == 1
 
 

@@ -107,7 +107,7 @@ def test_the_log_is_read_once_for_all_who_follow_it(memory: Memory):
 
 
 def test_who_is_far_behind_reads_for_itself_and_misses_nothing(memory: Memory, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(streams, "_KEPT", 5)
+    monkeypatch.setattr(streams, "_MAX_LINES_KEPT", 5)
     now = 0.0
     seen: list[int] = []
 

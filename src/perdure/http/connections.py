@@ -20,8 +20,8 @@ HEADER_SECONDS: Final = 10
 BODY_SECONDS: Final = 40
 # Fewer than a process may usually have files open.
 MOST_CONNECTIONS: Final = 512
-# Whoever does not read so many bytes of an answer in so many seconds reads it no more. What waits for all readers
-# together may take so much room; beyond it the one who has kept us waiting longest is left.
+# Drop clients that read less than 16 KiB in 30 s. Unread answers of all clients together take at most 128 MiB; beyond
+# that, drop the client that has kept the server waiting longest.
 READ_SECONDS: Final = 30
 READ_BYTES: Final = 16 << 10
 MOST_UNREAD: Final = 128 << 20
@@ -60,7 +60,7 @@ class Connection(H11Protocol):
         return is_answered and not self.transport.get_write_buffer_size()
 
     def _make_room(self) -> None:
-        """One too many: whoever has rested longest gives way, so that nobody keeps others out by doing nothing. If all
+        """One too many: the connection that was idle longest is closed, so that idle ones keep nobody out. If all
         are being answered, it is the new one.
         """
         every = cast("set[Connection]", self.connections)
@@ -92,7 +92,7 @@ class Connection(H11Protocol):
         self.transport.close()
 
     def pause_writing(self) -> None:
-        """Called when more of an answer waits than is sent at once: begin to watch whoever should read it."""
+        """Called when more of an answer waits than is sent at once: begin to watch the reader."""
         super().pause_writing()
         self._unread_since = self.loop.time()
         self._watch_reader(self.transport.get_write_buffer_size())

@@ -26,8 +26,8 @@ CONVERSATION_API: Final = Routes("conversation memory")
 RETRIEVED: Final = {"semantic": list[dict[str, Any]], "episodic": list[dict[str, Any]]}
 # From this surprise on an episode is called a key moment, and `low` shows what was said.
 _KEY_MOMENT: Final = 0.7
-# Of so many episodes, the best ones, `auto` shows what was said.
-_DETAILED: Final = 2
+# For this many of the best episodes, `auto` shows what was said.
+_EPISODES_IN_DETAIL: Final = 2
 _MILLISECOND: Final = 1000
 
 
@@ -148,7 +148,7 @@ def episode_lines(memory: Memory, episodes: Sequence[Hit], detail: str) -> Itera
         yield f"### {one_line(record.title or f'Memory {rank}')} [rank: {rank}, score: {hit.score:.2f}{key_moment}]"
         yield f"**When:** {record.metadata.get(UNTIL) or format_time(record.created_at)}"
         yield f"**Content:** {one_line(record.text)}"
-        wanted = {"auto": rank <= _DETAILED, "low": rank == 1 and surprising, "high": True, "none": False}
+        wanted = {"auto": rank <= _EPISODES_IN_DETAIL, "low": rank == 1 and surprising, "high": True, "none": False}
         if wanted[detail]:
             yield "**Details:**"
             yield from (

@@ -22,14 +22,16 @@ from perdure.jsonable import to_jsonable
 from perdure.model import Revision
 
 EVENTS: Final = Routes("changes")
-# After how many looks without a change something is sent, so that nobody in between takes the connection for dead.
+# After how many looks without a change something is sent, so that no proxy takes the connection for dead.
 _SILENCE: Final = 60
 _LARGEST: Final = 2**62
+_STREAM: Final = "text/event-stream"
 
 
 @EVENTS.add(
-    "GET", "/v1/events", "read", summary="Follow what changes, as server-sent events", response_class=StreamingResponse
-)
+    "GET", "/v1/events", "read", summary="Follow what changes, as server-sent events",
+    response_class=StreamingResponse, responses={200: {"description": "Done", "content": {_STREAM: {}}}},
+)  # fmt: skip
 def events(
     caller: Asking,
     last_event_id: Annotated[str | None, Header(description="The id of the last event that was seen.")] = None,
@@ -59,7 +61,7 @@ class EventStream(Response):
             with caller.serving.streams.one_more(caller.token, caller.memory, caller.namespace) as feed:
                 told = follow(caller, feed, self._seen)
                 headers = {"X-Accel-Buffering": "no"}
-                await StreamingResponse(told, media_type="text/event-stream", headers=headers)(scope, receive, send)
+                await StreamingResponse(told, media_type=_STREAM, headers=headers)(scope, receive, send)
         except RateLimited as error:
             await problem(error)(scope, receive, send)
 

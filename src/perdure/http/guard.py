@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import Any, Final
 
 import anyio
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from perdure.auth.authorise import AccessToken
@@ -43,7 +44,7 @@ _BEARER: Final = "bearer"
 _BODY_SECONDS: Final = 30
 _ENDED: Final = "The server ended before this was done."
 _LOOK: Final = "Start the server, look whether it was done all the same, and ask again if it was not."
-# Of requests that match no route, so that nobody fills the metrics with names of their own.
+# The label of requests that match no route, so that a client cannot fill the metrics with names.
 _NO_ROUTE: Final = "none"
 
 
@@ -77,7 +78,7 @@ class Guard:
                 status, started = message["status"], True
             await send(message)
 
-        self._metrics.running += 1
+        self._metrics.begin()
         try:
             try:
                 headers = deciding_headers(scope)
@@ -88,9 +89,9 @@ class Guard:
                 scope[TOKEN] = self._token(headers, scope)
                 body = await self._body(headers, receive)
             except PerdureError as error:
-                answer = problem(error)
+                answer = self._refusal(error, scope)
                 if type(error) is BadRequest:
-                    # Whoever sent this may not agree with us on where its next request begins.
+                    # The sender may disagree with us about where its next request begins.
                     answer.headers["Connection"] = "close"
                 await answer(scope, receive, send_on)
                 return
@@ -100,14 +101,17 @@ class Guard:
             if not started:
                 await problem(StoreUnreachable(_ENDED, remedy=_LOOK))(scope, receive, send)
             raise
-        except Exception as error:  # noqa: BLE001 - whoever asks gets an answer, whoever runs the server the cause
+        except Exception as error:  # noqa: BLE001 - the client gets an answer, the operator the cause
             _tell_operator(error, scope)
             if not started:
                 await unexpected()(scope, receive, send)
         finally:
-            self._metrics.running -= 1
             route = getattr(scope.get("route"), "path", _NO_ROUTE)
             self._metrics.count(scope["method"], route, status, perf_counter() - begun)
+
+    def _refusal(self, error: PerdureError, _scope: Scope) -> Response:
+        """In which form this server says no."""
+        return problem(error)
 
     def _check_host(self, headers: dict[str, str], scope: Scope) -> None:
         """A page whose name leads to this machine has its own name as the host: that is how it is told apart."""
@@ -124,7 +128,7 @@ class Guard:
     def _token(self, headers: dict[str, str], scope: Scope) -> AccessToken | None:
         path, client = scope["path"], scope.get("client") or ("", 0)
         if path == HEALTH:
-            # The answer costs no more than a refusal, and whoever watches the server must not take it for dead because
+            # The answer costs no more than a refusal, and a monitor must not take the server for dead because
             # somebody behind the same proxy asks too much.
             return None
         token = self._rules.anybody

@@ -10,7 +10,7 @@ from typing import Final
 from perdure.errors import InvalidInput, shown
 
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
-_BACKLOG: Final = 1024
+BACKLOG: Final = 1024
 _ANY: Final = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - these are what has to be recognised
 
 
@@ -39,7 +39,7 @@ def listen(host: str, port: int, allowed: tuple[str, ...] = ()) -> Listening:
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((host, port))
-        opened.listen(_BACKLOG)
+        opened.listen(BACKLOG)
     except OSError as error:
         opened.close()
         reason = getattr(error, "strerror", None) or str(error)
@@ -50,6 +50,13 @@ def listen(host: str, port: int, allowed: tuple[str, ...] = ()) -> Listening:
     names = {name.lower().strip("[]") for name in (*allowed, *(() if host in _ANY else (host,)))}
     hosts = frozenset(names | (LOOPBACK_HOSTS if is_loopback else frozenset[str]()))
     return Listening(opened, f"http://{shown_host}:{opened.getsockname()[1]}", hosts, is_loopback)
+
+
+def join(number: int, url: str, hosts: frozenset[str], *, is_loopback: bool) -> Listening:
+    """What another process opened, for this one to answer at as well."""
+    family = socket.AF_INET6 if "[" in url else socket.AF_INET
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=number)
+    return Listening(opened, url, hosts, is_loopback)
 
 
 def is_loopback_address(host: str) -> bool:

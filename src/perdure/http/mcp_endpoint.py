@@ -53,8 +53,8 @@ HEADER_MISMATCH: Final = -32020
 _SESSION: Final = "mcp-session-id"
 # What is not here is the fault of the request: 400.
 _STATUS: Final = {METHOD_NOT_FOUND: 404, MEMORY_ERROR: 200, INTERNAL_ERROR: 200}
-# Seconds until a message that wants to know is told that it is worked on, and told again.
-_TICK: Final = 1.0
+# Seconds between progress notifications.
+_PROGRESS_SECONDS: Final = 1.0
 # Which parameter of a method the header `Mcp-Name` repeats.
 _NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _ENCODED: Final = ("=?base64?", "?=")
@@ -108,8 +108,8 @@ class SlowResponse(Response):
 
         async def events() -> AsyncIterator[bytes]:
             for tick in count(1):
-                yield _event(json.dumps(progress(self._token, tick * _TICK)).encode())
-                with anyio.move_on_after(_TICK):
+                yield _event(json.dumps(progress(self._token, tick * _PROGRESS_SECONDS)).encode())
+                with anyio.move_on_after(_PROGRESS_SECONDS):
                     await done.wait()
                 if made:
                     break
@@ -117,7 +117,7 @@ class SlowResponse(Response):
 
         async with anyio.create_task_group() as group:
             group.start_soon(make)
-            with anyio.move_on_after(_TICK):
+            with anyio.move_on_after(_PROGRESS_SECONDS):
                 await done.wait()
             headers = {"X-Accel-Buffering": "no"}
             stream = StreamingResponse(events(), media_type=self.media_type, headers=headers)
@@ -214,11 +214,11 @@ def tool_action(tool: Tool) -> Action:
 
 
 class CallerMemory(LazyMemory):
-    """The server's own memory, in the name of whoever asks. It stays open when they have gone."""
+    """The server's own memory, in the name of the caller. It stays open afterwards."""
 
     def __init__(self, caller: Caller) -> None:
         super().__init__(None, caller.namespace, caller.session)
-        self.tasks = caller.serving.tasks.setdefault(caller.token.id, {})
+        self.tasks = caller.serving.tasks(caller.token.id)
         while len(self.tasks) > _MOST_TASKS:
             self.tasks.pop(next(iter(self.tasks)), None)
         self._given_namespace = caller.namespace

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from perdure.http.tallies import Tallies
 from perdure.store.stats import StoreStats
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+# How many requests are being answered.
+RUNNING: Final = "running"
 # Upper ends of the histogram, in seconds.
 _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -18,23 +20,32 @@ _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 class Metrics:
     """Requests by route and status, and how long they took."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._requests: Counter[tuple[str, str, int]] = Counter()
-        self._buckets: Counter[int] = Counter()
-        self._seconds = 0.0
-        self.running = 0
+    def __init__(self, tallies: Tallies) -> None:
+        self._tallies = tallies
+
+    def begin(self) -> None:
+        self._tallies.add(RUNNING)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        with self._lock:
-            self._requests[method, route, status] += 1
-            self._buckets[bisect_left(_BUCKETS, seconds)] += 1
-            self._seconds += seconds
+        """A request has ended."""
+        self._tallies.add(RUNNING, -1)
+        self._tallies.add(f"request {method} {status} {route}")
+        self._tallies.add(f"bucket {bisect_left(_BUCKETS, seconds)}")
+        self._tallies.add("seconds", seconds)
 
     def text(self, stats: StoreStats) -> str:
-        with self._lock:
-            requests, buckets, seconds = dict(self._requests), Counter(self._buckets), self._seconds
-        return "\n".join([*request_lines(requests, buckets, seconds, self.running), *store_lines(stats), ""])
+        requests: dict[tuple[str, str, int], int] = {}
+        buckets: Counter[int] = Counter()
+        totals = self._tallies.totals()
+        for name, value in totals.items():
+            kind, *rest = name.split(" ", 3)
+            if kind == "request":
+                requests[rest[0], rest[2], int(rest[1])] = int(value)
+            elif kind == "bucket":
+                buckets[int(rest[0])] = int(value)
+        running = int(totals.get(RUNNING, 0))
+        lines = request_lines(requests, buckets, totals.get("seconds", 0.0), running)
+        return "\n".join([*lines, *store_lines(stats), ""])
 
 
 def request_lines(

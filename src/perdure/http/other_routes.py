@@ -47,6 +47,7 @@ WHOAMI: Final = {
 }  # fmt: skip
 # How many lines of an export wait for a slow reader.
 _MAX_WAITING_LINES: Final = 256
+_LINES: Final = "application/x-ndjson"
 
 
 # -- single memories ---------------------------------------------------------------------------------------------------
@@ -69,7 +70,7 @@ def correct(caller: Asking, body: CorrectionSentence) -> Response:
     """
     if not is_sentence(body.sentence):
         raise InvalidInput(
-            f"{shown(body.sentence)} is no sentence.",
+            f"{shown(body.sentence)} is not a sentence.",
             remedy="Say what holds now in a few words, or PATCH the memory by its reference; nothing was changed.",
         )
     return answer_with(caller.memory.update(body.sentence, text=body.text, confirm=body.confirm))
@@ -234,14 +235,17 @@ def import_memories(caller: Asking, body: ImportRequest) -> Response:
 
 @UPKEEP.add(
     "GET", "/v1/export", "read", summary="Stream the namespace as JSON Lines",
-    response_class=StreamingResponse,
+    response_class=StreamingResponse, responses={200: {"description": "Done", "content": {_LINES: {}}}},
 )  # fmt: skip
 def export(caller: Asking, state: Annotated[list[State], Query()] = ["active"]) -> Response:  # noqa: B006
     """What `perdure export` writes. The last line is whole only if the stream ended by itself."""
-    return StreamingResponse(exported_lines(caller, state), media_type="application/x-ndjson")
+    return StreamingResponse(exported_lines(caller, state), media_type=_LINES)
 
 
-@UPKEEP.add("GET", "/metrics", "admin", whole_store=True, summary="Figures for Prometheus", response_class=Response)
+@UPKEEP.add(
+    "GET", "/metrics", "admin", whole_store=True, summary="Figures for Prometheus",
+    response_class=Response, responses={200: {"description": "Done", "content": {"text/plain": {}}}},
+)  # fmt: skip
 def metrics(caller: Asking) -> Response:
     text = caller.serving.metrics.text(caller.memory.stats())
     return Response(text.encode(), media_type=MEDIA_TYPE)

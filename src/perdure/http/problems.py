@@ -38,7 +38,7 @@ _STATUS: Final[dict[type[errors.PerdureError], int]] = {
     errors.StoreDamaged: 500,
     errors.ProviderUnavailable: 503,
 }
-# Where nobody said when to try again.
+# Used if no other time to try again is known.
 _SOON: Final = 1
 
 
@@ -64,7 +64,7 @@ def problem(error: errors.PerdureError, status: int | None = None, *, for_perdur
 
 
 def unexpected() -> Response:
-    """What nobody foresaw. The cause is for whoever runs the server, not for whoever asks."""
+    """An unexpected error. The cause is for the operator of the server, not for the client."""
     document = {
         "code": "unexpected",
         "error": "Something unexpected happened in Perdure.",

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Coroutine, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Mapping, MutableMapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import cached_property, wraps
 from inspect import iscoroutinefunction
 from typing import Annotated, Any, Final, ParamSpec, TypeVar
 
@@ -28,7 +29,9 @@ from perdure.http.guard import TOKEN
 from perdure.http.metrics import Metrics
 from perdure.http.problems import MEDIA_TYPE as PROBLEM
 from perdure.http.problems import problem
+from perdure.http.rate_limit import RateLimit
 from perdure.http.streams import Streams
+from perdure.http.tallies import Tallies
 from perdure.ids import UUID
 from perdure.jsonable import to_jsonable
 from perdure.memory import Memory
@@ -51,22 +54,36 @@ _JSON: Final = "application/json"
 _TURNS: Final = Turns()
 
 
-@dataclass(frozen=True, slots=True)
+def _by_token() -> Callable[[str], MutableMapping[str, str]]:
+    kept: defaultdict[str, MutableMapping[str, str]] = defaultdict(dict)
+    return kept.__getitem__
+
+
+@dataclass(frozen=True)
 class Serving:
     """What all requests of a server share."""
 
     memory: Memory
     tokens: Tokens | None
     namespace: str
-    metrics: Metrics = field(default_factory=Metrics)
+    tallies: Tallies = field(default_factory=Tallies)
     clock: Clock = system_clock
+    # How often a token, a visit of the page, or an address without either may ask.
+    limit: RateLimit = field(default_factory=RateLimit)
     # Whether the server is about to end: who streams has to stop.
     is_ending: Callable[[], bool] = lambda: False
     # What `consolidate` handed out to models, by the id of their token.
-    tasks: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
-    streams: Streams = field(default_factory=Streams)
+    tasks: Callable[[str], MutableMapping[str, str]] = field(default_factory=_by_token)
     # Told after every request that may have written.
     note_write: Callable[[], None] = lambda: None
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        return Metrics(self.tallies)
+
+    @cached_property
+    def streams(self) -> Streams:
+        return Streams(self.tallies)
 
 
 @dataclass(frozen=True, slots=True)

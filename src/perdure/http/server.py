@@ -9,10 +9,12 @@ import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from types import FrameType
-from typing import Final
+from typing import Final, TypeAlias
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from perdure.auth.authorise import AccessToken
 from perdure.auth.tokens import Tokens
@@ -20,12 +22,15 @@ from perdure.clock import system_clock
 from perdure.http.app import build_app
 from perdure.http.connections import Connection
 from perdure.http.guard import Guard, RequestRules
-from perdure.http.listening import Listening
+from perdure.http.listening import BACKLOG, Listening
 from perdure.http.rate_limit import RateLimit
 from perdure.http.routing import Serving
+from perdure.http.shared_state import SharedState
 from perdure.location import StoreLocation
 from perdure.memory import Memory
 from perdure.session.background import BackgroundWork, WorkTarget
+
+PageMaker: TypeAlias = Callable[[Serving, ASGIApp], ASGIApp]
 
 MAX_BODY: Final = 4 << 20
 # How long requests that run may take to end, and then the memory to close. Whatever was acknowledged is on disk before.
@@ -35,7 +40,7 @@ _CLOSE: Final = 0.25
 _IDLE: Final = 75
 
 
-def serve(
+def serve(  # noqa: PLR0913 - one for each thing that the two kinds of server decide
     memory: Memory,
     namespace: str,
     listening: Listening,
@@ -44,26 +49,36 @@ def serve(
     rate: float,
     work: StoreLocation | None,
     announce: Callable[[], None],
+    shared: SharedState | None = None,
+    page: PageMaker | None = None,
 ) -> None:
     """Answer until SIGINT or SIGTERM; then end within two seconds, and close the memory. `work` is where the
     store is, on which outstanding work is done in between; None: it is not. `announce` is called once it answers.
+    `shared` is what several processes have in common that answer together. `page` puts the page before the routes.
     """
     server: _Server | None = None
     background = BackgroundWork(lambda: WorkTarget(nullcontext(memory), work) if work else None)
+    burst = max(1, int(2 * rate))
     serving = Serving(
         memory,
         tokens,
         namespace,
+        limit=RateLimit(rate, burst) if shared is None else shared.rate_limit(rate, burst),
         is_ending=lambda: server is not None and server.should_exit,
         note_write=background.wake,
     )
+    if shared is not None:
+        serving = replace(serving, tallies=shared.tallies, tasks=shared.tasks)
     rules = RequestRules(listening.hosts, tokens, None if tokens else anybody(), MAX_BODY)
-    guard = Guard(build_app(serving), rules, RateLimit(rate, max(1, int(2 * rate))), serving.metrics)
+    guard = Guard(build_app(serving), rules, serving.limit, serving.metrics)
+    served: ASGIApp = guard if page is None else page(serving, guard)
     config = uvicorn.Config(
-        guard, lifespan="off", http=Connection, ws="none", loop="asyncio", interface="asgi3", log_config=None,
+        served, lifespan="off", http=Connection, ws="none", loop="asyncio", interface="asgi3", log_config=None,
         log_level="critical",
         access_log=False, proxy_headers=False, server_header=False, timeout_graceful_shutdown=_GRACE,
         timeout_keep_alive=_IDLE,
+        # Of several processes none takes more than one connection at a time, so that each gets its share.
+        backlog=BACKLOG if shared is None else 1,
     )  # fmt: skip
     server = _Server(config, announce)
     if work is not None:
@@ -75,7 +90,7 @@ def serve(
 
 
 def anybody() -> AccessToken:
-    """Whoever reaches a server that asks for no token: a model, which destroys nothing."""
+    """The caller of a server without tokens: a model, which destroys nothing."""
     return AccessToken("none", "anybody", ("read", "write", "delete"), None, "model", system_clock())
 
 
@@ -88,6 +103,9 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for each in sockets or ():
+            # The length of the queue is another matter than how many are taken from it at once.
+            each.listen(BACKLOG)
         self._announce()
 
     @contextmanager

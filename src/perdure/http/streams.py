@@ -16,28 +16,31 @@ from anyio.to_thread import run_sync
 from perdure.auth.authorise import AccessToken
 from perdure.errors import RateLimited, shown
 from perdure.http.connections import MOST_CONNECTIONS
+from perdure.http.tallies import Tallies
 from perdure.memory import Memory
 from perdure.model import Revision
 
 # A stream takes a connection for as long as its reader likes. The other half of them is for everybody else.
 MOST_STREAMS: Final = MOST_CONNECTIONS // 2
 MOST_OF_A_TOKEN: Final = 8
+# How the names begin of what is counted of them.
+STREAM: Final = "stream "
 # Seconds after which it may be worth to ask again: readers stay for long.
 _COME_BACK: Final = 10
 # How often the log is looked at, in seconds.
-_PAUSE: Final = 0.25
-_PAGE: Final = 100
-# So many of the newest lines are kept for those who follow; whoever is further behind reads for itself.
-_KEPT: Final = 1000
+_POLL_SECONDS: Final = 0.25
+_PAGE_SIZE: Final = 100
+# The newest lines, kept for followers; a follower that is further behind reads from the store.
+_MAX_LINES_KEPT: Final = 1000
 
 
 class LogFeed:
-    """The newest lines of one namespace's log. Whoever follows asks it; the log is read once for all of them."""
+    """The newest lines of one namespace's log. All followers share it, so that the log is read once."""
 
     def __init__(self, memory: Memory, clock: Callable[[], float] = monotonic) -> None:
         self._memory = memory
         self._clock = clock
-        self._lines: deque[Revision] = deque(maxlen=_KEPT)
+        self._lines: deque[Revision] = deque(maxlen=_MAX_LINES_KEPT)
         self._newest: int | None = None
         self._next_look = 0.0
         self._looking = False
@@ -55,7 +58,7 @@ class LogFeed:
 
     async def wait(self) -> None:
         """Until something is new, or it is time to look again."""
-        with anyio.move_on_after(_PAUSE):
+        with anyio.move_on_after(_POLL_SECONDS):
             await self._changed.wait()
 
     async def _look(self) -> None:
@@ -69,7 +72,7 @@ class LogFeed:
         finally:
             self._looking = False
             # Behind a whole page there may be more.
-            self._next_look = self._clock() + (0 if len(lines) == _PAGE else _PAUSE)
+            self._next_look = self._clock() + (0 if len(lines) == _PAGE_SIZE else _POLL_SECONDS)
         if lines:
             self._newest = lines[-1].seq
             self._lines.extend(lines)
@@ -80,31 +83,29 @@ class LogFeed:
 class Streams:
     """How many streams there are, of whom, and their feeds."""
 
-    def __init__(self) -> None:
-        self._of_token: Counter[str] = Counter()
+    def __init__(self, tallies: Tallies) -> None:
+        self._tallies = tallies
         self._of_namespace: Counter[str] = Counter()
         self._feeds: dict[str, LogFeed] = {}
 
     @contextmanager
     def one_more(self, token: AccessToken, memory: Memory, namespace: str) -> Generator[LogFeed]:
         """Counts as long as it is open. RateLimited when the token, or the whole server, has as many as it may."""
-        if self._of_token[token.id] >= MOST_OF_A_TOKEN:
+        own, totals = f"{STREAM}{token.id}", self._tallies.totals()
+        if totals.get(own, 0) >= MOST_OF_A_TOKEN:
             raise _too_many(f"The token {shown(token.name)} follows changes in {MOST_OF_A_TOKEN} streams already.")
-        if self._of_token.total() >= MOST_STREAMS:
+        if sum(value for name, value in totals.items() if name.startswith(STREAM)) >= MOST_STREAMS:
             raise _too_many(f"The server has {MOST_STREAMS} streams open already.")
-        counts = ((self._of_token, token.id), (self._of_namespace, namespace))
-        for counter, name in counts:
-            counter[name] += 1
+        self._tallies.add(own)
+        self._of_namespace[namespace] += 1
         feed = self._feeds.setdefault(namespace, LogFeed(memory))
         try:
             yield feed
         finally:
-            for counter, name in counts:
-                counter[name] -= 1
+            self._tallies.add(own, -1)
+            self._of_namespace[namespace] -= 1
             if not self._of_namespace[namespace]:
                 del self._of_namespace[namespace], self._feeds[namespace]
-            if not self._of_token[token.id]:
-                del self._of_token[token.id]
 
 
 def position_of(memory: Memory) -> int:
@@ -117,7 +118,7 @@ def page_after(memory: Memory, seen: int) -> Sequence[Revision]:
     """The next lines, oldest first. Positions have no gaps, so that a page that ends at `seen + 100` begins there."""
     if position_of(memory) <= seen:
         return ()
-    page = memory.log(before=seen + _PAGE + 1, limit=_PAGE)
+    page = memory.log(before=seen + _PAGE_SIZE + 1, limit=_PAGE_SIZE)
     return [line for line in reversed(page) if line.seq > seen]
 
 
