@@ -26,7 +26,8 @@ from perdure.session.privacy import where
 from perdure.session.prompt import prompt_context
 from perdure.session.start import session_block
 
-SET: Final = Path(__file__).parent / "session_sets" / "told.json"
+_SETS: Final = Path(__file__).parent / "session_sets"
+SETS: Final = tuple(_SETS / f"{name}.json" for name in ("told", "told_terse", "told_plain"))
 GOALS: Final = {"start": (0.60, 0.55), "prompt": (0.70, 0.55)}
 MOST_TOLD_TO_STRANGERS: Final = 1.0
 _UNHURRIED: Final = 60.0
@@ -152,7 +153,7 @@ def measure(judging: Mapping[str, Any], folder: Path, misses: list[str], embedde
             root = folder / "prompts" / str(number) / case["project"]
             root.mkdir(parents=True)
             place = where(root, f"session {number}", namespace="default", environ=environ)
-            text = prompt_context(memory, place, f"session {number}", case["prompt"])
+            text = prompt_context(memory, place, f"session {number}", case["prompt"]).text
             told = {one.name for one in known if one.title in text}
             counts["prompt"].add(told, wanted(case, known))
             misses.append(line(case["prompt"], told, wanted(case, known)))
@@ -176,8 +177,8 @@ def verdicts(counts: Mapping[str, Counts]) -> Iterator[Verdict]:
     yield Verdict(goal, f"{strangers:.2f}", strangers <= MOST_TOLD_TO_STRANGERS)
 
 
-def page(counts: Mapping[str, Counts]) -> Iterator[str]:
-    yield from ("# What a session is told", "")
+def page(name: str, counts: Mapping[str, Counts]) -> Iterator[str]:
+    yield from (f"# What a session is told: {name}", "")
     rows = [
         (
             name, str(one.cases), f"{one.told / max(one.cases, 1):.1f}", f"{one.precision:.3f}", f"{one.recall:.3f}",
@@ -193,14 +194,24 @@ def page(counts: Mapping[str, Counts]) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.told", description=__doc__)
-    parser.add_argument("--set", type=Path, default=SET, help="the judging set (default: %(default)s)")
+    parser.add_argument(
+        "--set", type=Path, action="append", help="a judging set (default: those of bench/session_sets)"
+    )
     parser.add_argument("--cases", action="store_true", help="also print what each case was told")
+    parser.add_argument("--fit", action="store_true", help="choose the limits anew, and print them")
     parser.add_argument("--embedder", default="local", help="`none`: by words alone (default: %(default)s)")
     options = parser.parse_args(arguments)
-    judging, cases = json.loads(options.set.read_text(encoding="utf-8")), list[str]()
-    with TemporaryDirectory(prefix="perdure-bench-") as folder:
-        counts = measure(judging, Path(folder), cases, options.embedder)
-    print("\n".join([*(cases if options.cases else ()), *page(counts)]))
+    sets: list[Path] = options.set or list(SETS)
+    if options.fit:
+        from bench.told_fit import fit
+
+        print("\n".join(fit(sets)))
+        return 0
+    for path in sets:
+        judging, cases = json.loads(path.read_text(encoding="utf-8")), list[str]()
+        with TemporaryDirectory(prefix="perdure-bench-") as folder:
+            counts = measure(judging, Path(folder), cases, options.embedder)
+        print("\n".join([*(cases if options.cases else ()), *page(path.stem, counts), ""]))
     return 0
 
 

@@ -394,6 +394,6 @@ def test_whatever_the_umask_nobody_else_reads_what_a_hook_keeps(project: Path, s
         run_hook(json.dumps(event).encode(), *UNHURRIED, environment=session.environment, prefix=prefix)
     data = stranger / ".local/share/perdure"
     kept = [data, *data.rglob("*")]
-    assert {path.name for path in kept} >= {"memory.db", "sessions", "latest", "taken-in", "bank-imports"}
+    assert {path.name for path in kept} >= {"memory.db", "sessions", "notes.json", "running", "bank-imports"}
     modes = {str(path): oct(path.stat().st_mode & 0o777) for path in kept}
     assert modes == {str(path): "0o700" if path.is_dir() else "0o600" for path in kept}

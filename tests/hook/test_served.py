@@ -49,6 +49,17 @@ def test_a_turn_is_answered_and_kept_without_a_process_of_its_own(host: Host, pr
     eventually(lambda: said(session) == [QUESTION, "Every Friday.", "They spoke about the deploy key."])
 
 
+def test_the_start_reads_the_store_that_the_server_was_started_with(project: Path, tmp_path: Path, store: Path):
+    other = tmp_path / "other.db"
+    with Memory(other, embedder="none") as memory:
+        memory.remember("Read real samples before you write a parser", category="patterns", source_project="website")
+    with started("--store", str(other), folder=project) as host:
+        host.request("initialize", protocolVersion="2025-11-25", clientInfo={"name": "claude-code"})
+        answer = hook(host, HostSession("claude", project).start())
+    assert "real samples" in answer["hookSpecificOutput"]["additionalContext"]
+    assert not store.exists()
+
+
 def test_no_list_shows_the_hook_to_a_model_and_no_model_can_call_it(host: Host, project: Path):
     assert "hook" not in host.tools()
     event = HostSession("claude", project).prompt("I never said this")

@@ -69,6 +69,16 @@ def test_what_a_session_is_told_about_its_project_has_a_limit_and_cannot_leave_i
     assert "</system-reminder>" not in text
 
 
+def test_what_says_the_same_about_the_user_in_nearly_the_same_words_is_told_once(memory: Memory, project: Path):
+    memory.remember("The user prefers pytest", source="session-capture")
+    memory.remember("User prefers pytest.", category="preference")
+    memory.remember("The user prefers tabs of 4", category="preference")
+    memory.remember("The user prefers tabs of 8", category="preference")
+    memory.remember("The user prefers no pytest", category="preference")
+    text = session_block(memory, project, session="now").text
+    assert [text.count(words) for words in ("prefers pytest", "tabs of 4", "tabs of 8", "no pytest")] == [1, 1, 1, 1]
+
+
 def test_a_session_that_is_resumed_is_told_only_what_is_new_about_its_project(memory: Memory, project: Path):
     memory.remember("User is called Priya", category="identity")
     last_session(memory, *LAST)

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 from perdure.hook.event import HookEvent
-from perdure.session.prompt_kinds import is_machine_prompt, is_trivial
-from perdure.values import field, value_class
+from perdure.values import field, replace, value_class
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
     from perdure.session.capture import Turn
     from perdure.session.configuration import SessionConfiguration
+    from perdure.session.context import SessionContext
     from perdure.session.privacy import Place
+    from perdure.session.prompt import PromptBlock
     from perdure.session.spool import Spool
     from perdure.settings import Settings
 
@@ -60,14 +61,14 @@ class Handler:
         if kind == "end" and self.event.text("reason") == "clear":
             from perdure.session.privacy import note_cleared
 
-            note_cleared(self.folder, self.session, self.environ)
+            note_cleared(self.session_context.project, self.session, self.environ)
         if kind is not None:
             self._keep()
         return ""
 
     def _start(self) -> str:
         """The text of the session's start. Whoever answers first answers alone."""
-        from perdure.session.shown import forget_old_sessions, session_state
+        from perdure.session.state import forget_old_sessions, session_state
 
         source = self.event.text("source") or "startup"
         forget_old_sessions()
@@ -80,7 +81,7 @@ class Handler:
             if source == "clear":
                 from perdure.session.privacy import begin_after_clear
 
-                begin_after_clear(self.folder, self.session, self.environ)
+                begin_after_clear(self.session_context.project, self.session, self.environ)
             if self.event.host == "copilot":
                 # It does not wait for this hook, but for that of the prompt.
                 state.pending_start = source
@@ -88,14 +89,12 @@ class Handler:
         return self._block(source, self.deadline)
 
     def _block(self, source: str, deadline: float) -> str:
-        from perdure.session.shown import session_state
-        from perdure.session.start import Source, session_block
+        from perdure.session.start import Source, context_block
+        from perdure.session.state import session_state
 
         known = cast("Source", source) if source in get_args(Source) else "startup"
         seconds = max(deadline - time.monotonic() - _TO_ANSWER, 0.0)
-        block = session_block(
-            None, self.folder, source=known, budget=seconds, session=self.session, environ=self.environ
-        )
+        block = context_block(self.session_context, source=known, budget=seconds)
         with session_state(self.session) as state:
             others = (*block.constitutional, *block.about)
             state.show([*(hit.record.id for hit in block.entries), *(record.id for record in others)])
@@ -103,10 +102,12 @@ class Handler:
 
     def _prompt(self) -> str:
         """Keep what the user said, and tell the model what it brings to mind; Copilot's also how the session starts."""
+        from perdure.session.prompt_kinds import is_machine_prompt, is_trivial
+
         prompt = self.event.text("prompt")
         if not prompt or is_machine_prompt(prompt):
             return ""
-        from perdure.session.shown import session_state
+        from perdure.session.state import session_state
 
         with session_state(self.session) as state:
             if not state.is_first(f"prompt {self._turn or hash_of(prompt)}", unique=bool(self._turn)):
@@ -139,17 +140,33 @@ class Handler:
         from perdure.session.prompt import prompt_context
         from perdure.session.start import in_time
 
-        def look(settings: Settings) -> str:
+        def look(settings: Settings) -> PromptBlock:
             with self.memory(settings) as memory:
                 before = resume_context(memory, self.place, self.session, prompt)
-                found = prompt_context(memory, self.place, self.session, prompt)
-                return "\n\n".join(filter(None, (before, found)))
+                block = prompt_context(memory, self.place, self.session, prompt)
+                return replace(block, text="\n\n".join(filter(None, (before, block.text))))
 
         left = self.deadline - time.monotonic()
-        if self.settings.embedder == "none" or left < _TO_EMBED:
-            return look(self._without_model)
-        found = in_time(partial(look, self.settings), left * _SHARE_OF_MODEL)
-        return look(self._without_model) if found is None else found
+        found = None
+        if self.settings.embedder != "none" and left >= _TO_EMBED:
+            found = in_time(partial(look, self.settings), left * _SHARE_OF_MODEL)
+        if found is None:
+            found = look(self._without_model)
+        if found.text and self.place.recording:
+            self._keep_told(found)
+        return found.text
+
+    def _keep_told(self, block: PromptBlock) -> None:
+        """So that a person can see later what the model was told, and why."""
+        from perdure.clock import format_time, system_clock
+        from perdure.session.kept import KeptPrompt, keep_prompt, prompted_entry
+
+        kept = KeptPrompt(
+            session=self.session, at=format_time(system_clock()), text=block.text,
+            entries=[prompted_entry(record, why) for record, why in block.inside],
+            left_out=[prompted_entry(record, why) for record, why in block.left_out],
+        )  # fmt: skip
+        keep_prompt(kept, self.environ)
 
     def _reminder(self, prompt: str, prompts: int) -> str:
         """After so many prompts, or at a phrase that asks for it, the agent is told to save its context (S3)."""
@@ -225,8 +242,8 @@ class Handler:
         from perdure.session.capture import Turn
 
         return Turn(
-            self.session, role, text, self._turn, project=self.project or None, channel=self.event.host,
-            speaker=speaker or None,
+            self.session, role, text, self._turn, project=self.session_context.project.label or None,
+            channel=self.event.host, speaker=speaker or None,
         )  # fmt: skip
 
     def _has_time(self, spare: float = 0.0) -> bool:
@@ -242,7 +259,7 @@ class Handler:
         named = self.event.text("prompt_id", "turn_id")
         return named or moment_of(self.event.fields.get("timestamp"))
 
-    @cached_property
+    @property
     def folder(self) -> Path:
         """The folder that the host works in. A variable of another host, that this one was started in, may say where
         that one works.
@@ -252,31 +269,22 @@ class Handler:
         return Path(told) if told and here.is_relative_to(told) else here
 
     @cached_property
-    def project(self) -> str:
-        from perdure.project import project_label
+    def session_context(self) -> SessionContext:
+        from perdure.project import ProjectFolder
+        from perdure.session.context import SessionContext
 
-        return project_label(self.folder)
+        return SessionContext(ProjectFolder(self.folder), self.session, self.environ, self.options)
 
-    @cached_property
+    @property
     def configuration(self) -> SessionConfiguration:
-        from perdure.session.configuration import read_configuration
-
-        return read_configuration(self.folder)
+        return self.session_context.configuration
 
     @cached_property
     def settings(self) -> Settings:
         """A model that runs elsewhere is not asked: nothing leaves the machine because of a hook."""
-        from perdure.errors import SettingsInvalid
-        from perdure.session.configuration import session_settings
-        from perdure.settings import load, override
+        from perdure.settings import override
 
-        try:
-            chosen = session_settings(
-                self.folder, environ=self.environ, configuration=self.configuration, **self.options
-            )
-        except SettingsInvalid:
-            # What is wrong in a file of the project must not cost what is said in it.
-            chosen = override(load(self.environ), **self.options)
+        chosen = self.session_context.chosen.settings
         return override(
             chosen, busy_seconds=BUSY_SECONDS, embedder=chosen.embedder if chosen.embedder in _HERE else "none"
         )
@@ -289,9 +297,7 @@ class Handler:
 
     @cached_property
     def place(self) -> Place:
-        from perdure.session.privacy import where
-
-        return where(self.folder, self.session, namespace=self.settings.namespace, environ=self.environ)
+        return self.session_context.place(self.settings.namespace)
 
 
 def open_memory(settings: Settings) -> Memory:

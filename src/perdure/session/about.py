@@ -15,6 +15,7 @@ from perdure.model import ROLE, Record
 from perdure.recall.envelope import doubt_about, enclose, unused_mark
 from perdure.text.patterns import pattern
 from perdure.text.preview import clip, one_line, when
+from perdure.values import replace
 from perdure.visibility import is_told_in
 
 if TYPE_CHECKING:
@@ -178,7 +179,23 @@ def facts_of_people(memory: Memory, remembered: Mapping[str, Sequence[Record]]) 
         of_people = memory.namespace(namespace).list(category=_OF_PEOPLE, limit=_READ).records
         found += [(record.category or "", record) for record in of_people]
         found += [(_PREFERENCE, record) for record in newest if not record.category and _is_of_user(record)]
-    yield from sorted(found, key=lambda pair: _OF_PEOPLE.index(pair[0]))[:_MOST_OF_PEOPLE]
+    yield from without_repeats(sorted(found, key=lambda pair: _OF_PEOPLE.index(pair[0])))[:_MOST_OF_PEOPLE]
+
+
+def without_repeats(found: Sequence[tuple[str, Record]]) -> list[tuple[str, Record]]:
+    """Of several that say the same in nearly the same words, whenever that was, the first."""
+    if len(found) < 2:  # noqa: PLR2004 - to compare
+        return list(found)
+    from perdure.recall.near_duplicates import Shingles, is_near_duplicate
+
+    kept: list[tuple[str, Record]] = []
+    seen: list[Shingles] = []
+    for kind, record in found:
+        shingles = Shingles.of(replace(record, valid_at=None, metadata={}))
+        if not any(is_near_duplicate(shingles, other) for other in seen):
+            seen.append(shingles)
+            kept.append((kind, record))
+    return kept
 
 
 def notes_of_project(

@@ -11,8 +11,7 @@ from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from perdure.bank.entries import CATEGORIES, PREFIXES, BankEntry
-from perdure.bank.plain import HEADINGS, TITLE, prominence, render_block
+from perdure.bank.entries import CATEGORIES, HEADINGS, PREFIXES, TITLE, BankEntry
 from perdure.clock import local_day
 from perdure.recall.envelope import enclose, unused_mark
 from perdure.text.entry import bank_lines
@@ -81,6 +80,8 @@ def fill_plain_block(entries: Sequence[BankEntry], room: int) -> tuple[str, list
     """The block of the Markdown pipeline, byte for byte where it finds room; else with the weakest entries abridged,
     and the weakest of these left out. Beside it the entries that are in it.
     """
+    from perdure.bank.plain import prominence, render_block
+
     whole = render_block(entries)
     if units(whole) <= room:
         return whole, list(entries)

@@ -14,7 +14,8 @@ from perdure.clock import parse_time
 from perdure.errors import NotAllowed
 from perdure.ids import EPISODE
 from perdure.model import LEARNING_CATEGORIES, Record, RevertResult
-from perdure.session.kept import discard_start, kept_starts
+from perdure.open_memory import namespace_names, store_address
+from perdure.session.kept import discard_told, kept_starts
 from perdure.session.privacy import sessions_off_record
 from perdure.session.spool import Spool
 from perdure.session.tool_use import discard_tool_use
@@ -66,10 +67,13 @@ class SessionForgotten:
 
 
 def list_sessions(
-    memory: Memory, environ: Mapping[str, str] | None = None, limit: int | None = None
+    memory: Memory,
+    environ: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    until: datetime | None = None,
 ) -> list[SessionSeen]:
     """Those that began lately or wrote lately, newest first."""
-    return list(islice(sessions_seen(memory, environ), limit))
+    return list(islice(sessions_seen(memory, environ, until), limit))
 
 
 def latest_writer(memory: Memory) -> str | None:
@@ -77,15 +81,21 @@ def latest_writer(memory: Memory) -> str | None:
     return next((one.session for one in sessions_seen(memory) if one.change_count), None)
 
 
-def sessions_seen(memory: Memory, environ: Mapping[str, str] | None = None) -> Iterator[SessionSeen]:
-    """The newest first."""
+def sessions_seen(
+    memory: Memory, environ: Mapping[str, str] | None = None, until: datetime | None = None
+) -> Iterator[SessionSeen]:
+    """The newest first. With `until`, those that had begun or written by then, with what they had written by then,
+    whether or not it was taken back; when a session went off the record is not kept, so none is called so.
+    """
     seen: dict[str, SessionSeen] = {}
-    off = set(sessions_off_record(environ))
+    off = frozenset[str]() if until else frozenset(sessions_off_record(environ))
     for kept in kept_starts(environ):
         tokens = -(-len(kept.text) // 4)
         at = parse_time(kept.at, "at")
+        if until and at > until:
+            continue
         seen[kept.session] = SessionSeen(kept.session, at, Path(kept.project).name, len(kept.entries), tokens)
-    changes, last_writers = changes_by_session(memory)
+    changes, last_writers = changes_by_session(memory, until)
     for session in {*seen, *changes, *off}:
         known = seen.get(session)
         times = changes.get(session, [])
@@ -97,26 +107,31 @@ def sessions_seen(memory: Memory, environ: Mapping[str, str] | None = None) -> I
             known.tokens if known else 0, len(times), session in off,
         )  # fmt: skip
     for one in sorted(seen.values(), key=lambda one: one.last_at, reverse=True):
-        if one.change_count and one.session not in last_writers and is_taken_back(memory, one.session):
+        is_past_writer = until is None and one.change_count and one.session not in last_writers
+        if is_past_writer and is_taken_back(memory, one.session):
             yield replace(one, change_count=0)
         else:
             yield one
 
 
-def changes_by_session(memory: Memory) -> tuple[dict[str, list[datetime]], set[str | None]]:
+def changes_by_session(
+    memory: Memory, until: datetime | None = None
+) -> tuple[dict[str, list[datetime]], set[str | None]]:
     """When each session wrote lately, with the turns that wait to be stored; and the sessions of which something is
     surely there, because nobody wrote to it since.
     """
     changes: dict[str, list[datetime]] = {}
     newest: dict[tuple[str, int], str | None] = {}
-    for name in namespaces_of(memory):
-        for line in memory.namespace(name).log(limit=_LINES):
+    for name in namespace_names(memory):
+        for line in memory.namespace(name).log(limit=_LINES, until=until):
             newest.setdefault((name, line.number), line.change.session)
             if line.change.session:
                 changes.setdefault(line.change.session, []).append(line.change.at)
-    waiting = Spool(memory.stats().address).messages()
+    waiting = Spool(store_address(memory)).messages()
     for message in waiting:
-        changes.setdefault(message.conversation, []).append(parse_time(message.at, "at"))
+        at = parse_time(message.at, "at")
+        if until is None or at <= until:
+            changes.setdefault(message.conversation, []).append(at)
     return changes, {*newest.values(), *(message.conversation for message in waiting)}
 
 
@@ -130,10 +145,6 @@ def is_taken_back(memory: Memory, session: str) -> bool:
 
 def has_changes(result: RevertResult) -> bool:
     return any(part.reverted or part.removed for part in (result, *dict(result.parts).values()))
-
-
-def namespaces_of(memory: Memory) -> list[str]:
-    return [each.name for each in memory.stats().namespaces]
 
 
 def forget_session(
@@ -154,7 +165,7 @@ def forget_session(
     known = {(one.namespace, one.number) for one in gone}
     made = {
         name: [record for record in made_of_conversation(memory, name, session) if (name, record.number) not in known]
-        for name in namespaces_of(memory)
+        for name in namespace_names(memory)
     }
     gone += (
         TakenBack(name, record.number, "forgotten", record.title or record.text)
@@ -164,13 +175,13 @@ def forget_session(
     if dry_run:
         return SessionForgotten(session, tuple(gone), notes=planned.notes if gone else ())
     # First, so that nobody stores it meanwhile.
-    waiting = Spool(memory.stats().address).discard(session)
+    waiting = Spool(store_address(memory)).discard(session)
     with memory.batch() as batch:
         done = undo(dry_run=False)
         for name, records in made.items():
             if records:
                 memory.namespace(name).forget([record.number for record in records], confirm=True)
-    discard_start(session, environ)
+    discard_told(session, environ)
     discard_tool_use(session)
     wrote = done.batch is not None or any(made.values())
     return SessionForgotten(session, tuple(gone), waiting, batch if wrote else None, done.notes if gone else ())
@@ -203,7 +214,7 @@ def planned_changes(memory: Memory, name: str, part: RevertResult) -> Iterator[T
 
 def namespace_of_session(memory: Memory, session: str) -> str:
     """An answer about one namespace does not name it."""
-    names = namespaces_of(memory)
+    names = namespace_names(memory)
     return next((name for name in names if memory.namespace(name).log(session=session, limit=1)), names[0])
 
 

@@ -6,17 +6,16 @@ Everything that writes for a coding agent asks `where` first: the hook, the MCP 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from perdure.marks import has_marks, is_marked, mark_name, marked, noted, put_note, remove_mark, set_mark
-from perdure.project import project_label, project_root, unconfirmed_root
+from perdure.marks import has_marks, is_marked, mark_name, marked, remove_mark, set_mark
+from perdure.project import ProjectFolder, project_at, project_root
 from perdure.remedies import Remedy, Run
-from perdure.session.places import CONTINUED, session_folder
+from perdure.session.state import noted, put_note, session_folder, take_note
 from perdure.trusted_projects import names_of
 from perdure.values import value_class
 
@@ -29,7 +28,7 @@ _CLEARED_SECONDS: Final = 60
 @value_class(slots=False)
 class Place:
     """Where memories of a project are written, and where they are looked for: its own first, then the common ones.
-    Unless `recording`, nothing may be written; `reason` says why. `project` is a folder of it, if there is one.
+    Unless `recording`, nothing may be written; `reason` says why.
     """
 
     namespace: str
@@ -37,12 +36,12 @@ class Place:
     recording: bool = True
     private: bool = False
     reason: str = ""
-    project: Path | None = None
+    project: ProjectFolder | None = None
 
     @cached_property
     def label(self) -> str | None:
         """As memories of the project name it."""
-        return None if self.project is None else project_label(self.project) or None
+        return None if self.project is None else self.project.label or None
 
     @cached_property
     def told_in(self) -> tuple[str, ...]:
@@ -73,10 +72,10 @@ def where(
         from perdure.settings import load
 
         namespace = load(environ).namespace
-    folder, here = session_folder(environ), None if project_dir is None else Path(project_dir)
+    folder, here = session_folder(environ), None if project_dir is None else project_at(project_dir)
     try:
-        private = None if project_dir is None else _private_root(folder, project_dir)
-        claimed = None if project_dir is None or private else unconfirmed_root(project_dir)
+        private = None if here is None else _private_root(folder, here)
+        claimed = None if here is None or private else here.claimed_root
         foreign = claimed is not None and is_marked(folder / "private", str(claimed))
         off = session is not None and is_marked(folder / "off", session)
     except OSError as error:
@@ -105,7 +104,7 @@ def make_private(project_dir: str | os.PathLike[str], environ: Mapping[str, str]
 def make_shared(project_dir: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> tuple[Path, bool]:
     """From now on what is learned in this project is common again; what was private stays where it is."""
     folder = session_folder(environ)
-    root = _private_root(folder, project_dir) or project_root(project_dir)
+    root = _private_root(folder, project_at(project_dir)) or project_root(project_dir)
     return root, remove_mark(folder / "private", str(root))
 
 
@@ -120,49 +119,38 @@ def go_on_record(session: str, environ: Mapping[str, str] | None = None) -> bool
 
 def note_session(project_dir: str | os.PathLike[str], session: str, environ: Mapping[str, str] | None = None) -> None:
     """Remember which session of a project is the latest."""
-    with suppress(OSError):
-        put_note(session_folder(environ) / "latest", str(project_root(project_dir)), session)
+    put_note("latest", str(project_root(project_dir)), session, environ)
 
 
 def latest_session(project_dir: str | os.PathLike[str], environ: Mapping[str, str] | None = None) -> str | None:
-    folder = session_folder(environ) / "latest"
-    try:
-        return noted(folder, str(project_root(project_dir))) if has_marks(folder) else None
-    except OSError:
-        return None
+    return noted("latest", str(project_root(project_dir)), environ)
 
 
 def note_cleared(project_dir: str | os.PathLike[str], session: str, environ: Mapping[str, str] | None = None) -> None:
     """Remember that a session ended because somebody cleared it: the one that begins next goes on with it."""
-    with suppress(OSError):
-        put_note(session_folder(environ) / "cleared", str(project_root(project_dir)), session)
+    put_note("cleared", str(project_root(project_dir)), session, environ)
 
 
 def begin_after_clear(
     project_dir: str | os.PathLike[str], session: str, environ: Mapping[str, str] | None = None
 ) -> None:
     """A session begins in the place of the one that was cleared a moment ago. What was off the record stays so."""
-    folder, project = session_folder(environ), str(project_root(project_dir))
-    path = folder / "cleared" / mark_name(project)
+    before = take_note("cleared", str(project_root(project_dir)), _CLEARED_SECONDS, environ)
+    if before is None or before == session:
+        return
+    folder = session_folder(environ) / "off"
     with suppress(OSError):
-        is_recent = path.stat().st_mtime > time.time() - _CLEARED_SECONDS
-        before = noted(path.parent, project)
-        path.unlink()
-        if not is_recent or before == session:
-            return
-        if is_marked(folder / "off", before):
-            set_mark(folder / "off", session)
-        put_note(folder / CONTINUED, before, session)
+        if is_marked(folder, before):
+            set_mark(folder, session)
+    put_note("continued", before, session, environ)
 
 
 def current_session(session: str | None, environ: Mapping[str, str] | None = None) -> str | None:
     """The session that went on with this one, however often it was cleared: a host does not tell its servers."""
-    folder = session_folder(environ) / CONTINUED
-    with suppress(OSError):
-        seen: set[str] = set()
-        while session is not None and session not in seen and has_marks(folder):
-            seen.add(session)
-            session = noted(folder, session)
+    seen: set[str] = set()
+    while session is not None and session not in seen:
+        seen.add(session)
+        session = noted("continued", session, environ) or session
     return session
 
 
@@ -170,11 +158,10 @@ def sessions_off_record(environ: Mapping[str, str] | None = None) -> list[str]:
     return marked(session_folder(environ) / "off")
 
 
-def _private_root(folder: Path, project_dir: str | os.PathLike[str]) -> Path | None:
+def _private_root(folder: Path, project: ProjectFolder) -> Path | None:
     """The private project that a folder is in, or is a worktree of."""
     if not has_marks(folder / "private"):
         return None
-    here = Path(os.path.realpath(project_dir))
-    root = project_root(here)
+    here, root = Path(os.path.realpath(project)), project.root
     places = dict.fromkeys((here, *here.parents, root, *root.parents))
     return next((place for place in places if is_marked(folder / "private", str(place))), None)

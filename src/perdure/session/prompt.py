@@ -4,11 +4,13 @@ already, and nothing at all unless something fits.
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from perdure.model import ContextItem, Record
+from perdure.model import ContextItem, Record, SuggestedBy, Suggestions
 from perdure.recall.envelope import Style, enclose, item, unused_mark
-from perdure.session.shown import session_state
+from perdure.session.state import session_state
+from perdure.values import value_class
 
 if TYPE_CHECKING:
     from perdure.memory import Memory
@@ -22,26 +24,36 @@ _BEGINNING: Final = 1_500
 _END: Final = 500
 
 
-def prompt_context(memory: Memory, place: Place, session: str, prompt: str) -> str:
+@value_class
+class PromptBlock:
+    """The text for the model; each memory in it, and each that found no room, with why the prompt brings it to mind."""
+
+    text: str = ""
+    inside: tuple[tuple[Record, SuggestedBy | None], ...] = ()
+    left_out: tuple[tuple[Record, SuggestedBy | None], ...] = ()
+
+
+def prompt_context(memory: Memory, place: Place, session: str, prompt: str) -> PromptBlock:
     """The memories that this prompt brings to mind and this session has not been shown."""
     asked = prompt if len(prompt) <= _BEGINNING + _END else f"{prompt[:_BEGINNING]}\n{prompt[-_END:]}"
     with session_state(session) as state:
         shown = frozenset(state.shown)
     found = memory.suggest(asked, limit=_LIMIT, namespaces=place.read_namespaces, without=shown, told_in=place.told_in)
-    text, inside = render(found, asked, several=len(place.read_namespaces) > 1)
-    if inside:
+    block = render(found, asked, several=len(place.read_namespaces) > 1)
+    if block.inside:
         with session_state(session) as state:
-            state.show([record.id for record in inside])
-    return text
+            state.show([record.id for record, _ in block.inside])
+    return block
 
 
-def render(records: tuple[Record, ...], asked: str, *, several: bool) -> tuple[str, list[Record]]:
+def render(found: Suggestions, asked: str, *, several: bool) -> PromptBlock:
     """As many of the memories as find room, best first, and the text with them; of a long one the sentences that have
     most in common with what is asked.
     """
     lines: list[str] = []
-    inside: list[Record] = []
-    for record in records:
+    inside: list[tuple[Record, SuggestedBy | None]] = []
+    left_out: list[tuple[Record, SuggestedBy | None]] = []
+    for record, why in zip_longest(found.records, found.why):
         whole = f"{record.title}\n{record.text}" if record.title else record.text
         shown = ContextItem(record, whole, "full", 1.0)
         if len(whole) > _LONGEST:
@@ -51,5 +63,7 @@ def render(records: tuple[Record, ...], asked: str, *, several: bool) -> tuple[s
         line = item(shown, Style(several=several))
         if len(enclose([*lines, line], "0" * 16)) <= MAX_CHARACTERS:
             lines.append(line)
-            inside.append(record)
-    return (enclose(lines, unused_mark(lines)) if lines else "", inside)
+            inside.append((record, why))
+        else:
+            left_out.append((record, why))
+    return PromptBlock(enclose(lines, unused_mark(lines)) if lines else "", tuple(inside), tuple(left_out))

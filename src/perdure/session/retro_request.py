@@ -50,7 +50,7 @@ def read_request(text: str) -> RetroRequest:
     try:
         value: object = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"A retro is JSON, and this is none: {error}.", remedy=_SHAPE) from error
+        raise InvalidInput(f"The retro is not valid JSON: {error}.", remedy=_SHAPE) from error
     if isinstance(value, list):
         value = {"learnings": cast("object", value)}
     if not isinstance(value, dict):

@@ -15,15 +15,14 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from perdure.files import write_private
 from perdure.marks import mark_name
-from perdure.project import nearest_with, project_root, working_tree
-from perdure.project_settings import INDEX_FILE, read_project_settings
-from perdure.session.asked import AskedBefore
-from perdure.session.configuration import SessionConfiguration, read_configuration, session_settings
-from perdure.session.places import session_folder
-from perdure.session.privacy import note_session, where
+from perdure.project import nearest_with, project_at
+from perdure.project_settings import INDEX_FILE
+from perdure.session.context import SessionContext
+from perdure.session.kept import AskedBefore
+from perdure.session.privacy import note_session
 from perdure.session.signals import collect_signals
+from perdure.session.state import noted, put_note
 from perdure.values import field, replace, value_class
 
 if TYPE_CHECKING:
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from perdure.memory import Memory
     from perdure.model import Hit, Record
     from perdure.recall.learnings import AskedVectors
+    from perdure.session.configuration import SessionConfiguration
+    from perdure.session.context import ChosenSettings
     from perdure.session.kept import KeptStart
     from perdure.session.privacy import Place
     from perdure.settings import Settings
@@ -95,31 +96,38 @@ class MadeBlock(NamedTuple):
 
 @value_class(kw_only=True)
 class SessionStart:
-    """One start: for whom, from where, and until when by `monotonic`. `asked` holds the query, once git was asked;
-    `problems` what keeps the store from being opened.
+    """One start: for whom, and until when by `monotonic`. `given` are the memory or the settings to use, where they are
+    not those of the context. `asked` holds the query, once git was asked; `problems` what keeps the store from being
+    opened.
     """
 
+    context: SessionContext
     given: Memory | Settings | None
-    project: Path
     source: Source
-    session: str | None
     deadline: float
     counts: bool
-    environ: Mapping[str, str]
     configuration: SessionConfiguration
     asked: list[str | None] = field(default_factory=list[str | None])
     problems: list[str] = field(default_factory=list[str])
+
+    @property
+    def session(self) -> str | None:
+        return self.context.session
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        return self.context.environ
 
     @property
     def bank_project(self) -> Path:
         """The folder whose knowledge bank is told: the nearest, if a repository has several."""
         from perdure.bank.entries import LOCAL_FOLDER
 
-        return nearest_with(self.project, *LOCAL_FOLDER)
+        return nearest_with(self.context.project, *LOCAL_FOLDER)
 
     @property
     def tree(self) -> Path:
-        return working_tree(self.project)
+        return self.context.project.tree
 
     @property
     def left(self) -> float:
@@ -173,29 +181,20 @@ class SessionStart:
             lines = [*filter(None, (whole, diagnostics)), *lines]
             text = enclosed(lines) if between_marks else "\n".join(lines)
         if self.counts and entries:
-            note_injection(entries, self.project, folder)
+            note_injection(entries, self.context.project.folder, folder)
         mode: BlockMode = "plain" if text else "none"
         return SessionBlock(text=text, mode=mode, diagnostics=diagnostics, from_files=len(entries))
 
     def from_store(self, *, meaning: bool = True) -> MadeBlock:
         """The block by meaning and words, or by words alone. Raises whatever keeps it from being made."""
-        from perdure.errors import SettingsInvalid
         from perdure.memory import Memory
 
         query = self.query()
         if isinstance(self.given, Memory):
-            return self.of_memory(self.given, where(self.project, self.session, environ=self.environ), query)
-        try:
-            settings = self.given or session_settings(
-                self.project, environ=self.environ, configuration=self.configuration
-            )
-            refused = read_project_settings(self.project, self.environ).refused
-            problem = ""
-        except SettingsInvalid as error:
-            # What is wrong in a file of the project must not cost the user's memories.
-            settings, refused, problem = self.given or self.own_settings(), (), error.sentence
-        told = replace(self.configuration, refused=(*self.configuration.refused, *refused), project_problem=problem)
-        place = where(self.project, self.session, namespace=settings.namespace, environ=self.environ)
+            return self.of_memory(self.given, self.context.place(), query)
+        chosen = self.chosen_settings()
+        settings = self.given or chosen.settings
+        place = self.context.place(settings.namespace)
         memory = self.open_memory(settings if meaning else replace(settings, embedder="none"), place)
         if memory is None:
             return MadeBlock(NOTHING)
@@ -203,7 +202,7 @@ class SessionStart:
             if meaning and self.counts and place.recording:
                 with suppress(Exception):
                     self.take_in(memory, place, settings.store)
-            made = replace(self, configuration=told).of_memory(memory, place, query)
+            made = replace(self, configuration=chosen.configuration).of_memory(memory, place, query)
         except BaseException:
             memory.close()
             raise
@@ -214,13 +213,12 @@ class SessionStart:
 
         return MadeBlock(made.block, finish)
 
-    def own_settings(self) -> Settings:
-        """Those of the user, without the project's. Where these are wrong, the session is told why no store answers."""
+    def chosen_settings(self) -> ChosenSettings:
+        """Where the user's own settings are wrong, the session is told why no store answers."""
         from perdure.errors import SettingsInvalid
-        from perdure.settings import load
 
         try:
-            return load(self.environ)
+            return self.context.chosen
         except SettingsInvalid as error:
             self.problems.append(error.sentence)
             raise
@@ -228,7 +226,7 @@ class SessionStart:
     def query(self) -> str | None:
         """What the session is about. The second step need not ask git again."""
         if not self.asked:
-            self.asked.append(collect_signals(self.project, seconds=min(_FOR_GIT, self.left / 4)).query)
+            self.asked.append(collect_signals(self.context.project, seconds=min(_FOR_GIT, self.left / 4)).query)
         return self.asked[0]
 
     def open_memory(self, settings: Settings, place: Place) -> Memory | None:
@@ -287,21 +285,18 @@ class SessionStart:
         than a part of the time goes on beside, or waits for the next session. Where all that is as it was when nothing
         was left to do, nobody looks again.
         """
-        seen = session_folder(self.environ) / "taken-in" / mark_name(f"{self.bank_project}\n{place.namespace}")
-        sources = self.state_of_sources(store)
-        with suppress(OSError):
-            if seen.read_bytes() == sources.encode("utf-8", "surrogatepass"):
-                return
+        target, sources = f"{self.bank_project}\n{place.namespace}", mark_name(self.state_of_sources(store))
+        if noted("taken-in", target, self.environ) == sources:
+            return
         from perdure.bank.first_access import on_first_access
         from perdure.bank.importing import import_if_empty
 
-        share, name = self.left / 4, project_root(self.project).name
+        share, name = self.left / 4, self.context.project.root.name
         imported = import_if_empty(memory, self.bank_project, share, private=place.private, name=name)
         take = partial(on_first_access, memory, self.tree, name, self.environ, private=place.private)
         looked = in_time(take, share)
         if looked is not None and not imported.unfinished:
-            with suppress(OSError):
-                write_private(seen, sources.encode("utf-8", "surrogatepass"))
+            put_note("taken-in", target, sources, self.environ)
 
     def state_of_sources(self, store: StoreLocation) -> str:
         """What there is to take in, and where to: files that changed or were replaced have another state. Memory files
@@ -326,7 +321,7 @@ class SessionStart:
 
         kept = kept_start(self.session, self.environ) if self.session else None
         if kept is None or kept.state != state:
-            others = kept_starts(self.environ, str(self.project))
+            others = kept_starts(self.environ, str(self.context.project.folder))
             kept = next((one for one in others if one.state == state), None)
         return None if kept is None else repeated_block(kept)
 
@@ -336,9 +331,9 @@ class SessionStart:
         from perdure.session.kept import KeptStart, entry_of, keep, memory_of
 
         kept = KeptStart(
-            session=self.session or "", project=str(self.project), at=format_time(system_clock()), source=self.source,
-            mode=block.mode, text=block.text, state=state, query=block.query, diagnostics=block.diagnostics,
-            notes=list(block.notes),
+            session=self.session or "", project=str(self.context.project.folder), at=format_time(system_clock()),
+            source=self.source, mode=block.mode, text=block.text, state=state, query=block.query,
+            diagnostics=block.diagnostics, notes=list(block.notes),
             entries=[*(resumed.entries if resumed else ()), *(entry_of(hit) for hit in block.entries)],
             left_out=[entry_of(hit) for hit in block.left_out],
             constitutional=[
@@ -370,14 +365,26 @@ def session_block(
     or settings, those of the project's sessions are used. `counts`: what is injected counts as recalled, and is kept
     for a resume.
     """
+    context = SessionContext(project_at(project_dir), session, os.environ if environ is None else environ)
+    return context_block(context, memory_or_settings, source=source, budget=budget, counts=counts)
+
+
+def context_block(
+    context: SessionContext,
+    given: Memory | Settings | None = None,
+    *,
+    source: Source = "startup",
+    budget: float = BUDGET_SECONDS,
+    counts: bool = True,
+) -> SessionBlock:
+    """The same, where it is known already what holds in the project."""
     deadline = monotonic() + budget
-    environ = os.environ if environ is None else environ
     try:
-        if session and counts:
-            note_session(project_dir, session, environ)
+        if context.session and counts:
+            note_session(context.project, context.session, context.environ)
         return SessionStart(
-            given=memory_or_settings, project=Path(project_dir), source=source, session=session, deadline=deadline,
-            counts=counts, environ=environ, configuration=read_configuration(project_dir),
+            context=context, given=given, source=source, deadline=deadline, counts=counts,
+            configuration=context.configuration,
         ).block()  # fmt: skip
     except Exception:  # noqa: BLE001 - a session starts, whatever is broken here
         return NOTHING

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from perdure.learn.tool_fixes import CommandFix, text_of_fixes
 from perdure.session.capture import cut, redacted
-from perdure.session.shown import read_session, session_state
+from perdure.session.state import read_session, session_state
 from perdure.values import field, field_values, value_class
 
 if TYPE_CHECKING:
