@@ -1,0 +1,284 @@
+"""What is shown before something is done, and after it: previews that wait for a yes, what was done with its undo, and
+the receipt of an erasure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from perdure.clock import format_local
+from perdure.errors import NotFound, PerdureError
+from perdure.model import Finding, Forgotten, MarkdownCopy, RevertResult, Revision
+from perdure.web.actions import ACTIONS, Given, PageAction, action_form, is_erasure
+from perdure.web.layout import data_table, hidden, memory_list
+from perdure.web.markup import (
+    NOTHING,
+    Child,
+    Markup,
+    PageLink,
+    a,
+    button,
+    div,
+    form,
+    h2,
+    input_,
+    label,
+    li,
+    p,
+    page_link,
+    section,
+    span,
+    strong,
+    ul,
+)
+from perdure.web.visit import Shown, Visit
+
+# What was done to memories, as people say it.
+DONE: Final[Mapping[str, str]] = {
+    "insert": "remembered", "observe": "observed again", "update": "corrected", "annotate": "changed",
+    "validate": "judged", "promote": "promoted", "forget": "forgot", "restore": "brought back", "expire": "expired",
+    "evict": "evicted", "undo": "took back", "rewind": "went back", "erase": "erased",
+}  # fmt: skip
+_LISTED: Final = 200
+
+
+def count(n: int, word: str = "memory", words: str = "memories") -> str:
+    return f"{n:,} {word if n == 1 else words}"
+
+
+def told_changes(lines: Sequence[Revision]) -> str:
+    """`corrected #12, forgot #13`; of many only how many."""
+    told: list[str] = []
+    for operation, number_of in Counter(line.change.operation for line in lines).items():
+        numbers = sorted({line.number for line in lines if line.change.operation == operation})
+        few = ", ".join(f"#{number}" for number in numbers)
+        told.append(f"{DONE[operation]} {few if number_of <= 3 else count(len(numbers))}")  # noqa: PLR2004
+    return ", ".join(told)
+
+
+def done_banner(visit: Visit, batch: str) -> Child:
+    """What was just done, and its undo."""
+    everywhere = bool(visit.one("all")) and visit.is_whole_store
+    try:
+        lines = visit.memory.log(batch=batch, limit=_LISTED)
+    except PerdureError:
+        return None
+    told = told_changes(lines) or ("taken back, in other namespaces" if everywhere else "")
+    if not told:
+        return None
+    is_final = all(line.change.operation == "erase" for line in lines) and lines
+    undone = bool(lines) and all(line.change.operation == "undo" for line in lines)
+    undo = None if is_final else action_form(
+        visit, "undo", {"batch": batch, "sure": "1", "all_namespaces": "on" if everywhere else None},
+        title="Redo" if undone and not everywhere else "Undo", key="u",
+    )  # fmt: skip
+    return div(span(f"Done: {told}."), undo, role="status", class_="banner")
+
+
+def said_banner(name: str) -> Child:
+    """Our own words about an action: an address cannot say its own."""
+    action = ACTIONS.get(name)
+    told = (action.said or "Nothing had to be changed.") if action else None
+    return div(span(told), role="status", class_="banner") if told else None
+
+
+# -- before ------------------------------------------------------------------------------------------------------------
+
+
+def preview_screen(
+    visit: Visit,
+    action: PageAction,
+    given: Given,
+    sent: Mapping[str, tuple[str, ...]],
+    back: str,
+) -> Shown | None:
+    """What would be done; None where it is confirmed."""
+    if action.asks == "count":
+        return _erase_preview(visit, action, given, sent, back)
+    preview: Any = action.do(visit, {**given, "dry_run": True})
+    sure = form(
+        hidden(visit, **_repeated(action, sent), sure="1", back=back),
+        button(f"Yes: {action.title.lower()}", type="submit", data_key="a"),
+        action=page_link(action.name),
+        method="post",
+        class_="act",
+    )
+    is_empty = not _anything(preview)
+    return Shown(
+        f"{action.title}?",
+        section(
+            p("Nothing was changed yet. This is what would happen:") if not is_empty else p("There is nothing to do."),
+            _previewed(visit, preview),
+            div(NOTHING if is_empty else sure, a("Leave it as it is", href=PageLink(back)), class_="row"),
+        ),
+        ("perdure", *_as_command(action, given), "--dry-run"),
+        f"memory.{action.verb}({', '.join(f'{k}={v!r}' for k, v in given.items())}, dry_run=True)",
+    )
+
+
+def _as_command(action: PageAction, given: Given) -> list[str]:
+    names = {"take-back": "session forget", "go-back": "checkpoint restore"}
+    words = names.get(action.name, action.verb).split()
+    for name, value in given.items():
+        if name in {"batch", "what"} or (action.name in names and name in {"session", "name"}):
+            words.append(str(value))
+        elif value:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return words
+
+
+def _repeated(action: PageAction, sent: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+    from perdure.web.actions import ABOUT
+
+    names = {*action.fields, *ABOUT.get(action.name, ())}
+    return {name: list(values) for name, values in sent.items() if name in names}
+
+
+def _anything(preview: Any) -> bool:
+    if isinstance(preview, RevertResult):
+        parts = (preview, *dict(preview.parts).values())
+        return any(part.reverted or part.removed for part in parts)
+    return bool(getattr(preview, "memories", None) or getattr(preview, "records", None))
+
+
+def _previewed(visit: Visit, preview: Any) -> Child:
+    notes = [p(note, class_="note") for note in getattr(preview, "notes", ())]
+    if isinstance(preview, RevertResult):
+        parts = dict(preview.parts) or {visit.namespace: preview}
+        return [[_reverted(visit, name, part) for name, part in parts.items()], notes]
+    if isinstance(preview, Forgotten):
+        return [memory_list(visit, preview.records), notes]
+    rows = [(one.outcome, one.namespace, f"#{one.number}", one.text[:200]) for one in preview.memories]
+    return [
+        data_table(("becomes", "namespace", "memory", "text"), rows, "What would be taken back") if rows else None,
+        notes,
+    ]
+
+
+def _reverted(visit: Visit, name: str, part: RevertResult) -> Markup:
+    rows: list[Markup] = []
+    for outcome, numbers in (
+        ("becomes what it was before", part.reverted),
+        ("goes, as it did not exist", part.removed),
+    ):
+        rows += (
+            li(a(f"#{number}", href=visit.link("memory", n=number, namespace=name)), f" {outcome}")
+            for number in numbers[:_LISTED]
+        )
+    rows += (li(f"#{one.number} stays: {one.reason}") for one in part.skipped[:_LISTED])
+    return section(h2(name), ul(rows)) if rows else NOTHING
+
+
+def _erase_preview(
+    visit: Visit, action: PageAction, given: Given, sent: Mapping[str, tuple[str, ...]], back: str
+) -> Shown | None:
+    preview: Forgotten = action.do(visit, {**given, "dry_run": True})
+    expected, typed = str(len(preview.records)), (sent.get("typed") or ("",))[0].strip()
+    if typed == expected and (sent.get("sure") or ("",))[0] == preview.token:
+        return None
+    these = count(len(preview.records))
+    ask = form(
+        hidden(visit, **_repeated(action, sent), sure=preview.token, back=back),
+        label(f"Type {expected} to erase {these} for good", for_="typed"),
+        input_(id="typed", name="typed", inputmode="numeric", autocomplete="off", required=True),
+        div(
+            button("Erase for good", type="submit", class_="danger"),
+            a("Leave it as it is", href=PageLink(back)),
+            class_="row",
+        ),
+        action=page_link("erase"),
+        method="post",
+        class_="stack",
+    )
+    return Shown(
+        f"Erase {these}?",
+        section(
+            p("That is not the number that was asked for.", role="alert", class_="bad") if typed else None,
+            p(strong("Nothing brings it back."), " Every version goes, from every file of the store."),
+            memory_list(visit, preview.records),
+            _copies(preview.copies, "Copies in Markdown files that go too"),
+            [p(note, class_="note") for note in preview.notes],
+            ask,
+        ),
+        ("perdure", "erase", *map(str, [given.get("what", "")]), "--dry-run"),
+        f"memory.erase({given.get('what')!r}, dry_run=True)",
+    )
+
+
+def _copies(copies: Sequence[MarkdownCopy], title: str) -> Child:
+    rows = [(copy.path, copy.line_number or "", copy.outcome, copy.reason or "") for copy in copies]
+    return section(h2(title), data_table(("file", "line", "", ""), rows, title)) if rows else None
+
+
+# -- after -------------------------------------------------------------------------------------------------------------
+
+
+def result_screen(visit: Visit, action: PageAction, result: Any, back: str) -> Shown | None:
+    """What has more to say than a line: an erasure, and a look at the store."""
+    if is_erasure(result):
+        return receipt_screen(visit, result.batch or "", result)
+    if action.name == "doctor":
+        return findings_screen(result, back)
+    return None
+
+
+def receipt_screen(visit: Visit, batch: str, erased: Forgotten | None = None) -> Shown:
+    """That memories were erased: what the log proves, and right after it also what was said about files."""
+    lines = [line for line in visit.memory.log(batch=batch, limit=1000) if line.change.operation == "erase"]
+    if not lines:
+        raise NotFound("Nothing was erased by that.", remedy="See what was: the screen Erased.")
+    change = lines[0].change
+    rows = [
+        (f"#{line.number}", str(line.memory), "text left" if _has_text(visit, line) else "no text is left", line.hash)
+        for line in lines
+    ]
+    said: Child = None
+    if erased is not None:
+        scrubbed = "Some bytes wait for another process" if erased.scrub_pending else "Every file was rewritten"
+        said = section(
+            h2("Files"),
+            p(f"{scrubbed}."),
+            _copies(erased.copies, "Copies in Markdown files"),
+            [p(note, class_="note") for note in erased.notes],
+        )
+    verify = action_form(visit, "doctor", {}, title="Check the whole store again", key="")
+    return Shown(
+        f"Receipt: {count(len({line.number for line in lines}))} erased",
+        section(
+            p(f"Erased by {change.actor} on {format_local(change.at)}. "
+              "The lines of the log stay, without a word of what was erased, and prove that it happened."),
+            data_table(("memory", "id", "looked at just now", "hash of the line in the log"), rows, "What was erased"),
+            said,
+            p("This page can be made again at any time from the log: ",
+              a("keep its address", href=visit.link("erased", batch=batch)), "."),
+            verify,
+        ),
+        ("perdure", "log", "--batch", batch),
+        f"memory.log(batch={batch!r})",
+    )  # fmt: skip
+
+
+def _has_text(visit: Visit, line: Revision) -> bool:
+    """Whether any line of the log, or the store itself, still holds the memory."""
+    history = visit.memory.history(line.number)
+    return any(one.record is not None for one in history)
+
+
+def findings_screen(findings: Sequence[Finding], back: str) -> Shown:
+    rows = [
+        (span(found.level, class_=f"badge {found.level}"), found.check, [found.sentence, " ", found.remedy])
+        for found in findings
+    ]
+    bad = sum(found.level == "problem" for found in findings)
+    return Shown(
+        "The store was checked",
+        section(
+            p(f"{count(bad, 'problem', 'problems')} in {count(len(findings), 'check', 'checks')}.", role="status"),
+            data_table(("", "check", "what was found"), rows, "Checks"),
+            p(a("Back", href=PageLink(back))),
+        ),
+        ("perdure", "doctor"),
+        "list(memory.doctor())",
+    )

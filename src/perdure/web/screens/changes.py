@@ -1,0 +1,199 @@
+"""What changed: Today, the log with its undo, going back, and what was erased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from perdure.model import BY_MODEL, Revision
+from perdure.text.preview import clip, one_line
+from perdure.web.actions import action_form, field_form
+from perdure.web.layout import back_then, data_table, empty, spoken
+from perdure.web.markup import Child, Markup, a, div, h2, li, nav, p, section, small, span, ul
+from perdure.web.results import count, receipt_screen, told_changes
+from perdure.web.screens.places import oldest_of, past_line
+from perdure.web.visit import PAGE, Shown, Visit, past_of, when
+
+_TODAY: Final = 100
+_LINES: Final = 200
+_SHOWN: Final = 4
+_FIRST: Final = (
+    'perdure remember "Alice prefers dark mode"', "perdure install claude-code", "perdure import CLAUDE.md"
+)  # fmt: skip
+
+
+def today(visit: Visit) -> Shown:
+    """What changed, by what one undo takes back; what waits; and how the store is."""
+    lines = visit.memory.log(limit=_TODAY)
+    shown = list(batches(lines))[:20]
+    body: Child = (
+        ul([batch_row(visit, batch) for batch in shown], class_="batches", data_seq=lines[0].seq)
+        if shown
+        else empty("Nothing is remembered here yet. One of these begins:", *_FIRST)
+    )
+    return Shown(
+        "Today",
+        [waiting_line(visit), h2("What changed"), body, p(a("All of the log", href=visit.link("log")))],
+        **spoken(visit, "log", limit=_TODAY),
+    )
+
+
+def waiting_line(visit: Visit) -> Child:
+    """What waits for a person, and health in one line."""
+    told: list[Markup] = []
+    proposals = visit.memory.review(limit=PAGE) if visit.may("review") else ()
+    offers = visit.memory.offers(limit=PAGE).records if visit.may("offers") else ()
+    parked = visit.memory.parked() if visit.may("parked") else ()
+    for found, one, many in (
+        (proposals, "pair to decide about", "pairs to decide about"),
+        (offers, "promotion on offer", "promotions on offer"),
+        (parked, "parked answer", "parked answers"),
+    ):
+        if found:
+            more = "+" if len(found) >= PAGE else ""
+            told.append(a(f"{len(found)}{more} {one if len(found) == 1 else many}", href=visit.link("review")))
+    is_well = span("Nothing waits for you.") if not told else [span("Waits for you: "), told]
+    return div(is_well, a("How the store is", href=visit.link("health")), class_="waiting", role="status")
+
+
+def batches(lines: Sequence[Revision]) -> Iterator[list[Revision]]:
+    """The lines of a log, newest first, by what one undo takes back."""
+    for _, group in groupby(lines, key=lambda line: line.change.batch):
+        yield list(group)
+
+
+def batch_row(visit: Visit, lines: Sequence[Revision], *, is_new: bool = False) -> Markup:
+    change = lines[0].change
+    by_model = change.surface.endswith(BY_MODEL)
+    is_new = is_new or (visit.since is not None and change.at > visit.since)
+    session = (
+        [" in ", a(clip(change.session, 24), href=visit.link("session", id=change.session))] if change.session else None
+    )
+    texts = [
+        li(a(f"#{line.number}", href=visit.link("memory", n=line.number)), " ", one_line(_text(line)), class_="changed")
+        for line in lines[:_SHOWN]
+    ]
+    more = len(lines) - _SHOWN
+    is_final = all(line.change.operation == "erase" for line in lines)
+    undo = (
+        a("Receipt", href=visit.link("erased", batch=change.batch))
+        if is_final
+        else action_form(visit, "undo", {"batch": change.batch}, key="u", plain=True)
+    )
+    return li(
+        div(
+            span("new ", class_="badge ok") if is_new else None,
+            span(told_changes(lines), class_="did"),
+            small(
+                span(f"by {change.actor}{' (model)' if by_model else ''}"), session, " ", when(change.at, visit.now),
+                " ", a("details", href=visit.link("log", batch=change.batch)),
+            ),
+            undo,
+            class_="line",
+        ),
+        ul(texts, li(f"and {more} more") if more > 0 else None, class_="changes"),
+        data_row=True,
+    )  # fmt: skip
+
+
+def _text(line: Revision) -> str:
+    if line.record is None:
+        return "its text is gone"
+    return clip(one_line(line.record.title or line.record.text), 140)
+
+
+def log(visit: Visit) -> Shown:
+    """Who did what, by what one undo takes back."""
+    past = past_of(visit)
+    names = ("batch", "session", "actor", "operation", "since")
+    filters = {name: value for name in names if (value := visit.one(name))}
+    until = {"until": past.known_at} if past.known_at else {}
+    lines = visit.memory.log(limit=_LINES, before=visit.number("before"), **filters, **until)  # pyright: ignore[reportArgumentType]
+    chips = [
+        a(f"{name}: {clip(value, 40)} ✕", href=visit.here(**{name: None}), class_="badge",
+          aria_label=f"Without {name} {value}")
+        for name, value in filters.items()
+    ]  # fmt: skip
+    take_back = [
+        action_form(visit, "undo", {name: filters[name]}, title=f"Take back all of this {word}", key="")
+        for name, word in (("session", "session"), ("actor", "writer"), ("batch", "change"))
+        if name in filters
+    ]
+    rows = [batch_row(visit, batch) for batch in batches(lines)]
+    more = len(lines) == _LINES and lines[-1].seq > 1
+    body = [
+        div(chips, take_back, class_="row"),
+        back_then(visit, oldest_of(visit), true_then=False),
+        div(
+            ul(rows, class_="batches") if rows else empty("No line of the log is like this."),
+            nav(a("Older", href=visit.here(before=lines[-1].seq), rel="next"), class_="pages", aria_label="Pages")
+            if more
+            else None,
+            id="list",
+        ),
+    ]
+    options = {**filters, **({"until": past.options["known_at"]} if until else {})}
+    return Shown("Log", body, **spoken(visit, "log", limit=_LINES, **options))
+
+
+def checkpoints(visit: Visit) -> Shown:
+    """States that have a name, to go back to, and the same list at any other time."""
+    found = visit.memory.checkpoints()
+    rows = [
+        (
+            each.name, each.description or "", "all namespaces" if each.namespace is None else each.namespace,
+            each.memory_count, when(each.created_at, visit.now),
+            div(
+                action_form(visit, "go-back", {"name": each.name}, plain=True),
+                action_form(visit, "delete-checkpoint", {"name": each.name}, plain=True),
+                class_="row",
+            ),
+        )
+        for each in found
+        if each.namespace is not None or visit.is_whole_store
+    ]  # fmt: skip
+    listed = data_table(("name", "about", "where", "memories", "made", ""), rows, "Named states")
+    return Shown(
+        "Back then",
+        [
+            p("Every list can be seen as it was: open “Back then” above it. ",
+              a("The memories of any time", href=visit.link("memories", known_at="7d")), "."),
+            section(h2("Named states"), listed if rows else empty(
+                "No state has a name yet. Name the present one, and going back to it is one step.",
+                "perdure checkpoint create before-refactor",
+            )),
+            section(h2("Name the present state"), field_form(visit, "checkpoint", {})),
+        ],
+        **spoken(visit, "checkpoints", command="checkpoint list"),
+    )  # fmt: skip
+
+
+def erased(visit: Visit) -> Shown:
+    """Receipts, made of the log: what was erased, when and by whom, without a word of it."""
+    batch = visit.one("batch")
+    if batch is not None:
+        return receipt_screen(visit, batch)
+    past = past_of(visit)
+    until = {"until": past.options["known_at"]} if past.known_at else {}
+    lines = visit.memory.log(operation="erase", limit=_LINES, **until)
+    rows = [
+        (
+            when(group[0].change.at, visit.now), group[0].change.actor, count(len(group)),
+            a("Receipt", href=visit.link("erased", batch=group[0].change.batch)),
+        )
+        for group in batches(lines)
+    ]  # fmt: skip
+    listed = (
+        data_table(("when", "by", "how many", ""), rows, "What was erased")
+        if rows
+        else empty("Nothing had been erased by then.")
+        if until
+        else empty(
+            "Nothing was ever erased here. Forgetting hides a memory; erasing removes it for good:", "perdure erase 7"
+        )
+    )
+    # Where everything was erased, time begins with that.
+    oldest = oldest_of(visit) or past.known_at or (lines[-1].change.at if lines else None)
+    body = [back_then(visit, oldest, true_then=False), div(past_line(visit, past), listed, id="list")]
+    return Shown("Erased", body, **spoken(visit, "log", operation="erase", limit=_LINES, **until))

@@ -1,0 +1,397 @@
+"""Every screen: what it shows, to whom, and the same as a command and in Python."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from datetime import datetime
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from learn.proposals import proposed
+from web.hostile_texts import HOSTILE
+from web.pages import Answer, Page, page_of
+
+from perdure import Memory
+from perdure.auth.authorise import SCOPES, Scope
+from perdure.auth.token_file import TokenFile
+from perdure.cli.app import perdure as program
+from perdure.session.kept import KeptPrompt, KeptStart, keep, keep_prompt, prompted_entry
+from perdure.session.privacy import Place
+from perdure.session.prompt import prompt_context
+from perdure.session.state import session_state
+from perdure.text.unsafe_characters import written_out
+from perdure.web.actions import ACTIONS
+from perdure.web.app import asset
+from perdure.web.screens import SCREENS
+from perdure.web.visit import needs_of
+
+if TYPE_CHECKING:
+    from clocks import HandClock
+
+FILES = ("page.css", "page.js", "icon.svg")
+
+
+def asked(name: str, numbers: dict[str, int]) -> dict[str, Any]:
+    """What the address of a screen has to say."""
+    memory = {"n": numbers["port"]}
+    return {
+        "memory": memory, "correct": memory, "erase": memory, "around": {"n": numbers["agent"]},
+        "session": {"id": "5f0c9a4e-monday"}, "conversation": {"id": "support-42"},
+        "search": {"q": "which port does staging use"},
+    }.get(name, {})  # fmt: skip
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name or "today")
+def test_every_screen_shows_the_same_as_a_command_and_in_python(
+    page: Page, numbers: dict[str, int], remembered: Memory, tmp_path: Path, screen: Any
+):
+    shown = page.get(screen.name, **asked(screen.name, numbers))
+    assert shown.status == 200, shown.words
+    command, python = (unescape(found) for found in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", shown.text)[-2:])
+    words = shlex.split(command)
+    assert words[0] == "perdure"
+    done = CliRunner().invoke(program, [*words[1:], "--store", str(tmp_path / "memory.db"), "--json"])
+    # A screen that asks first shows a command that asks first, too.
+    assert done.exit_code == 0 or screen.name in {"erase", "correct"}, done.output
+    if screen.name not in {"erase", "correct"}:
+        eval(python, {"memory": remembered})  # noqa: S307 - it is what the screen tells people to run
+
+
+def test_an_empty_memory_teaches_how_to_begin(page: Page):
+    for screen, command in (
+        ("", "perdure remember"), ("memories", "perdure install claude-code"), ("sessions", "perdure install"),
+        ("review", "perdure conflicts"), ("facts", "perdure chat import"), ("conversations", "perdure chat import"),
+        ("checkpoints", "perdure checkpoint create"), ("egress", "perdure config get egress"),
+        ("erased", "perdure erase"), ("search", "perdure recall"),
+    ):  # fmt: skip
+        assert command in page.get(screen).words, screen
+
+
+def test_nothing_is_loaded_from_elsewhere_and_all_of_it_is_small(page: Page, numbers: dict[str, int]):
+    for screen in SCREENS:
+        text = page.get(screen.name, **asked(screen.name, numbers)).text
+        addresses = re.findall(r'(?:href|src|action)="([^"]*)"', text)
+        assert [each for each in addresses if re.match(r"[a-z]+:|//|/", each)] == [], screen.name
+        assert "style=" not in text
+        assert " on" not in "".join(re.findall(r"<[^>]*>", text)).replace(" only", "").replace(" one", "")
+    assert sum(len(asset(name)) for name in FILES) < 30_000
+    assert not any(b"http" in asset(name).replace(b"http://www.w3.org/2000/svg", b"") for name in FILES)
+
+
+def test_today_groups_what_changed_by_what_one_undo_takes_back(page: Page, remembered: Memory):
+    with remembered.batch():
+        remembered.remember("Bread is bought on Saturdays")
+        remembered.remember("Milk is bought on Tuesdays")
+    remembered.remember("Tea is bought when it is gone")
+    today = page.get("")
+    assert len(today.forms("undo")) == 2
+    assert "remembered #1, #2" in today.words
+
+
+def test_what_changed_since_the_last_visit_is_marked(page: Page, remembered: Memory, clock: HandClock):
+    page.sign_in()
+    clock.forward(hours=1)
+    remembered.remember("Bread is bought on Saturdays")
+    clock.forward(hours=1)
+    page.sign_in()
+    assert "new remembered" in page.get("").words
+    clock.forward(hours=1)
+    page.sign_in()
+    assert "new remembered" not in page.get("").words
+
+
+def test_a_search_says_why_and_from_where_on_an_answer_counts(page: Page, numbers: dict[str, int]):
+    found = page.get("search", q="staging server port")
+    assert "#2" in found.words
+    assert "<mark>staging</mark>" in found.text
+    assert "what speaks for it" in found.words
+    assert "is left out" in found.words
+    nothing = page.get("search", q="zebra crossing")
+    assert "Nothing is about that" in nothing.words
+
+
+def test_filters_are_part_of_the_address_and_each_can_be_taken_away(page: Page, numbers: dict[str, int]):
+    found = page.get("memories", tags="servers")
+    assert "port 9090" in found.words
+    assert "dark mode" not in found.words
+    assert "tags: servers" in found.words
+    assert 'href="memories"' in found.text
+
+
+def test_a_memory_shows_its_versions_its_times_and_who_was_told_it(page: Page, numbers: dict[str, int]):
+    shown = page.get("memory", n=numbers["port"])
+    assert re.search(r"<del>8080</del>.*<ins>9090</ins>", shown.text)
+    assert 'role="img"' in shown.text
+    told = page.get("memory", n=numbers["wrong"])
+    assert "5f0c9a4e-monday at its start" in told.words
+
+
+def test_every_list_can_be_seen_as_it_was_known_and_as_it_was_true(
+    page: Page, remembered: Memory, numbers: dict[str, int], clock: HandClock
+):
+    first = remembered.history(numbers["port"])[0].change.at
+    then = page.get("memories", known=int(first.timestamp()) + 60)
+    assert "port 8080" in then.words
+    assert "port 9090" not in then.words
+    assert "Mondays" not in then.words
+    assert "port 8080" in page.get("memory", n=numbers["port"], known_at=first.isoformat()).words
+    assert "port 8080" in page.get("search", q="staging port", known=int(first.timestamp()) + 60).words
+    remembered.remember("The flat in Osaka is rented", valid_at="2025-01-01", invalid_at="2025-06-01")
+    true_then = page.get("memories", as_of="2025-03-01")
+    assert "Osaka is rented" in true_then.words
+    assert "dark mode" not in true_then.words
+    for screen in ("log", "facts"):
+        assert page.get(screen, known=int(first.timestamp()) + 60).status == 200
+    assert page.get("memories", known="x").status == 422
+
+
+def test_a_session_shows_what_it_was_told_why_and_what_it_wrote(page: Page, numbers: dict[str, int]):
+    shown = page.get("session", id="5f0c9a4e-monday")
+    for words in (
+        "What it was told",
+        "## Learned before",
+        "Why each line got in",
+        "vector",
+        "What it wrote",
+        "Bob owns",
+    ):
+        assert words in shown.words, words
+    assert "website" in page.get("sessions").words
+
+
+def seconds(moment: datetime, more: int = 60) -> int:
+    return int(moment.timestamp()) + more
+
+
+def test_lists_of_what_happened_show_what_had_happened_by_then(
+    page: Page, remembered: Memory, numbers: dict[str, int], clock: HandClock
+):
+    before = seconds(remembered.history(numbers["port"])[0].change.at)
+    monday = seconds(remembered.history(numbers["agent"])[0].change.at)
+    clock.forward(days=1)
+    remembered.writing_as("claude-code", writer="model", session="late-friday").remember("The lift is out of order")
+    remembered.conversation("support-43").add_message("user", "The lift is stuck")
+    remembered.erase(numbers["wrong"], confirm=True)
+    clock.forward(days=1)
+    for screen, early, late in (
+        ("sessions", "5f0c9a4e-monday", "late-friday"),
+        ("conversations", "support-42", "support-43"),
+        ("erased", "ada 1 memory", "ada 1 memory"),
+    ):
+        now = page.get(screen).words
+        assert "Known then" in now, screen
+        assert early in now, screen
+        assert late in now, screen
+        then = page.get(screen, known=before).words
+        assert early not in then, screen
+        assert "by then" in then, screen
+    then = page.get("sessions", known=monday).words
+    assert "5f0c9a4e-monday" in then
+    assert "late-friday" not in then
+    then = page.get("conversations", known=seconds(clock(), -3 * 86400 // 2))
+    assert "support-42" in then.words
+    assert "support-43" not in then.words
+    # What it leads to is of the same time.
+    assert "known_at=" in then.text
+
+
+def test_sessions_of_a_token_are_those_that_had_written_by_then(
+    remembered: Memory, numbers: dict[str, int], tmp_path: Path, clock: HandClock
+):
+    tokens = TokenFile(tmp_path / "memory.db", clock)
+    _, secret = tokens.create("bob", scopes=("read",), namespaces=("default",))
+    page = page_of(remembered, tmp_path, tokens=tokens, clock=clock).sign_in(secret)
+    before = seconds(remembered.history(numbers["port"])[0].change.at)
+    assert "5f0c9a4e-monday" in page.get("sessions").words
+    assert "5f0c9a4e-monday" not in page.get("sessions", known=before).words
+
+
+def test_review_of_the_past_is_what_still_waits_and_had_been_proposed_by_then(
+    page: Page, remembered: Memory, clock: HandClock
+):
+    for hour, name in ((1, "tram"), (2, "boat")):
+        first, second = (remembered.remember(f"The {name} costs {price} euros").record for price in (hour, hour + 5))
+        proposed(remembered, first, second)
+        clock.forward(hours=5)
+    first = min(each.created_at for each in remembered.review())
+    then = page.get("review", known=seconds(first)).words
+    assert "The tram costs" in then
+    assert "The boat costs" not in then
+    assert "What was decided since is in the log" in then
+    assert "Nothing that still waits" in page.get("review", known=seconds(first, -60)).words
+
+
+def test_a_session_shows_which_memories_its_prompts_brought_to_mind(
+    page: Page, remembered: Memory, numbers: dict[str, int]
+):
+    session = "5f0c9a4e-monday"
+    assert "No prompt that is still known" in page.get("session", id=session).words
+    elsewhere = remembered.namespace("team").remember("The release is on Friday").record
+    gone = remembered.remember("The cellar is flooded").record
+    told = remembered.get(numbers["theme"])
+    with session_state(session) as state:
+        state.show([str(told.id), str(elsewhere.id), str(gone.id)])
+    remembered.erase(gone.number, confirm=True)
+    shown = page.get("session", id=session)
+    assert "In their words of today" in shown.words
+    assert told.text in shown.words
+    assert "A memory that is not there any more" in shown.words
+    assert f'href="memory?n={elsewhere.number}&amp;namespace=team"' in shown.text
+
+
+def test_a_session_shows_what_a_prompt_was_answered_as_it_was_sent_and_why(page: Page, remembered: Memory):
+    session = "5f0c9a4e-tuesday"
+    by_phrase = remembered.remember("Freeze the branch", trigger_phrases=["ship it"]).record
+    place = Place("default", ("default",))
+    block = prompt_context(remembered, place, session, "The tests are green, ship it")
+    entries = [prompted_entry(record, why) for record, why in block.inside]
+    no_room = [prompted_entry(remembered.remember("The cellar is dry").record, None)]
+    at = "2026-03-02T12:00:00Z"
+    keep_prompt(KeptPrompt(session=session, at=at, text=block.text, entries=entries, left_out=no_room))
+    shown = page.get("session", id=session).words
+    assert "Freeze the branch" in block.text
+    assert " ".join(block.text.split()) in " ".join(shown.split())
+    assert "The prompt holds its trigger phrase: ship it" in shown
+    assert "What found no room" in shown
+    assert "The cellar is dry" in shown
+    assert "5f0c9a4e-tuesday at a prompt" in page.get("memory", n=by_phrase.number).words
+
+
+def test_egress_says_how_it_is_stopped_where_anything_may_leave(
+    tmp_path: Path, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+):
+    for hosts, is_told in (("none", False), ("api.openai.com", True)):
+        monkeypatch.setenv("PERDURE_EGRESS", hosts)
+        with Memory(tmp_path / "memory.db", embedder="none", clock=clock) as memory:
+            egress = page_of(memory, tmp_path, clock=clock).sign_in().get("egress").words
+        assert ("perdure config set egress none" in egress) == is_told
+
+
+def test_a_store_at_home_is_shown_as_a_person_would_type_it(stranger: Path, clock: HandClock):
+    with Memory(stranger / "memory.db", embedder="none", clock=clock) as memory:
+        health = page_of(memory, stranger, clock=clock).sign_in().get("health").words
+    assert "~/memory.db:" in health
+
+
+def test_the_command_and_the_python_of_a_screen_have_a_button_that_copies_them(page: Page):
+    assert re.findall(r"<button[^>]* data-copy[^>]*>", page.get("").text) != []
+    assert 'aria-label="Copy: Command"' in page.get("").text
+    assert 'aria-label="Copy: Python"' in page.get("").text
+
+
+def test_what_a_memory_is_tied_to_is_drawn_and_listed(page: Page, numbers: dict[str, int]):
+    around = page.get("around", n=numbers["agent"])
+    assert 'class="graph"' in around.text
+    assert "Node 20" in around.words
+
+
+def test_a_page_of_a_list_leads_to_the_next_one(page: Page, remembered: Memory):
+    for number in range(120):
+        remembered.remember(f"Shelf {number} holds the box {number * 7}")
+    first = page.get("memories")
+    assert first.text.count("data-row") == 50
+    (following,) = re.findall(r'href="(memories\?after=\d+)" rel="next"', first.text)
+    assert "#70 " in page.get(following).words
+
+
+@pytest.mark.parametrize("scopes", [("read",), ("read", "write"), ("read", "write", "delete"), SCOPES])
+@pytest.mark.parametrize("writer", ["person", "model"])
+def test_what_a_token_may_not_do_is_not_shown_and_is_refused(
+    remembered: Memory,
+    numbers: dict[str, int],
+    tmp_path: Path,
+    clock: HandClock,
+    scopes: tuple[Scope, ...],
+    writer: str,
+):
+    tokens = TokenFile(tmp_path / "memory.db", clock)
+    _, secret = tokens.create("bob", scopes=scopes, namespaces=("default",), writer=writer)
+    page = page_of(remembered, tmp_path, tokens=tokens, clock=clock).sign_in(secret)
+    remembered.namespace("secret").remember("The treasure is below the oak")
+    before = len(remembered.log(limit=100))
+    offered: set[str] = set()
+    for screen in SCREENS:
+        answer = page.get(screen.name, **asked(screen.name, numbers))
+        assert answer.status in {200, 403}, (screen.name, answer.words)
+        assert "oak" not in answer.words
+        offered |= set(re.findall(r'<form action="([^"]*)" method="post"', answer._reordered))
+    for name, action in ACTIONS.items():
+        needed, whole = needs_of(action.verb)
+        allowed = set(needed) <= set(scopes) and not (whole or action.whole_store)
+        allowed = allowed and (writer == "person" or not action.is_for_persons)
+        refused = page.post(name, back="./")
+        assert (refused.status == 403) == (not allowed), (name, refused.words)
+        assert name not in offered or allowed, name
+        assert page.post(name, back="./", namespace="secret").status == 403, name
+    assert page.get("memories", namespace="secret").status == 403
+    assert page.get("egress").status == 403
+    assert len(remembered.log(limit=100)) - before <= 2
+
+
+def test_a_server_of_several_namespaces_lets_one_choose(page: Page, remembered: Memory, numbers: dict[str, int]):
+    remembered.namespace("team").remember("The release is on Friday")
+    shown = page.get("memories", namespace="team")
+    assert "The release is on Friday" in shown.words
+    assert "dark mode" not in shown.words
+    assert "namespace=team" in shown.text
+    moved = page.do(page.get("memory", n=1, namespace="team"), "forget")
+    assert remembered.namespace("team").list().records == ()
+    assert "Undo" in moved.words
+
+
+def test_hostile_texts_are_shown_as_texts_in_every_field_of_every_screen(page: Page, remembered: Memory):
+    for text in HOSTILE:
+        plain = " ".join(text.split())
+        session = "".join(each for each in plain if each.isprintable())
+        agent = remembered.writing_as(session[:60], writer="model", session=session)
+        done = agent.remember(text, title=plain[:100], tags=[session[:40].replace(",", "")], metadata={"said": text})
+        agent.update(done.record.number, text=f"{text} again")
+        remembered.conversation(session).add_message("user", text)
+        entry = {"number": 1, "namespace": session, "id": "x", "title": text, "text": text, "score": 1.0,
+                 "explain": {session: {"contribution": 1.0, "about": text}}}  # fmt: skip
+        keep(KeptStart(
+            session=session, project=text, at="2026-03-14T11:00:00Z", source="startup", mode="semantic", text=text,
+            query=text, diagnostics=text, notes=[text], entries=[entry], left_out=[entry],
+        ))  # fmt: skip
+        addresses: list[tuple[str, dict[str, Any]]] = [
+            ("memory", {"n": done.record.number}), ("correct", {"n": done.record.number}),
+            ("erase", {"n": done.record.number}), ("around", {"n": done.record.number}),
+            ("session", {"id": session}), ("conversation", {"id": session}), ("search", {"q": text}),
+            ("memories", {"tags": text}), ("log", {"session": session}), ("log", {"actor": text}),
+            ("facts", {"about": text}), ("facts", {"q": text}), ("checkpoints", {}), ("review", {}),
+        ]  # fmt: skip
+        for name, query in addresses:
+            require_no_markup(page.get(name, **query), name, text)
+        require_no_markup(page.post("undo", session=session, back="log"), "undo", text)
+        require_no_markup(page.post("erase", what=done.record.number, back="log"), "erase", text)
+        require_no_markup(page.post("remember", text=text, key=text, back="./"), "remember", text)
+        assert page.post("remember", text="x", back=text).status in {303, 400}
+    for name in ("", "memories", "sessions", "conversations", "health", "facts", "log"):
+        require_no_markup(page.get(name), name, "")
+
+
+OURS = set(
+    """html head meta title link script body header a strong form label input button select option nav ul li main div
+    h1 h2 h3 p pre code details summary footer span kbd small time table thead tbody tr th td section dl dt dd mark svg
+    rect text circle line ins del textarea output b""".split()
+)
+
+
+def require_no_markup(answer: Answer, name: str, text: str) -> None:
+    """Every tag is one that we make, with attributes that we make, and the invisible is written out."""
+    assert answer.status in {200, 303, 400, 404, 409, 422}, (name, answer.status)
+    tags = re.findall(r"<([a-zA-Z0-9]+)((?:\s+[a-zA-Z0-9-]+(?:=\"[^\"]*\")?)*)\s*/?>", answer.text)
+    assert {tag for tag, _ in tags} <= OURS, (name, text)
+    # Whatever else begins with a bracket would be a tag that the line above did not understand.
+    assert len(re.findall(r"<(?![/!])", answer.text)) == len(tags), (name, text)
+    names = {
+        found for _, each in tags for found in re.findall(r"\s([a-zA-Z-]+)(?==|\s|$)", re.sub(r'"[^"]*"', '""', each))
+    }
+    assert not {each for each in names if each.startswith("on") or each in {"style", "srcdoc"}}, (name, text)
+    assert len(re.findall("<script", answer.text)) == (1 if answer.body else 0), (name, text)
+    shown = re.sub(r"<textarea.*?</textarea>|value=\"[^\"]*\"", "", answer.text, flags=re.DOTALL)
+    assert not set("\u202e\u2066\u200b\ufeff\x1b") & set(shown), (name, written_out(text))
