@@ -4,25 +4,28 @@ Each takes a `Memory` and answers text for a model: what is stored stands in an 
 to, and what went wrong is said with what to do about it. Nothing is raised but what is wrong with the program. The
 docstrings are written for the model: give them as the descriptions of the tools.
 
-    from functools import partial
     from perdure import Memory, tools
 
     memory = Memory("agent.db", writer="model")
-    my_tools = [partial(tool, memory) for tool in tools.TOOLS]
+    my_tools = tools.bind(memory)
+
+`bind` gives functions with a signature and a docstring of their own, as frameworks read them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Coroutine, Iterable
+from inspect import Signature, signature
+from typing import TYPE_CHECKING, Any, Final, get_type_hints, overload
 
 from perdure.errors import PerdureError
+from perdure.memory import Memory
 from perdure.model import ContextItem, Hit, Record
 from perdure.recall.envelope import PLAIN, enclose, item, unused_mark
 from perdure.text.preview import abstract
 
 if TYPE_CHECKING:
-    from perdure.memory import Memory
+    from perdure.async_memory import AsyncMemory
 
 NOTHING_FOUND: Final = "No memory fits."
 
@@ -34,9 +37,10 @@ def remember(memory: Memory, text: str, role: str | None = None, category: str |
     Do not look first whether it is known already: what says the same becomes one memory, and what contradicts an
     earlier memory is kept beside it until a person decides.
 
-    text: the statement.
-    role: who said it, "user" or "assistant", if that matters.
-    category: what kind of statement it is, such as "preference", "identity", "goal" or "guideline", if one fits.
+    Args:
+        text: The statement.
+        role: Who said it, "user" or "assistant", if that matters.
+        category: What kind of statement it is, such as "preference", "identity", "goal" or "guideline", if one fits.
     """
     fields = {} if category is None else {"category": category}
     try:
@@ -63,8 +67,9 @@ def recall(memory: Memory, query: str, limit: int = 5) -> str:
     Use it before you answer from memory, and whenever something was said or decided before. The answer has a few
     sentences of each memory, with its date and its number; `recall_detail` gives the full text of a number.
 
-    query: what you want to know, as a question or in a few words.
-    limit: how many memories at most.
+    Args:
+        query: What you want to know, as a question or in a few words.
+        limit: How many memories at most.
     """
     try:
         answer = memory.recall(query, limit=limit)
@@ -78,10 +83,11 @@ def recall(memory: Memory, query: str, limit: int = 5) -> str:
     return "\n".join((_as_data(found.values()), *answer.notes))
 
 
-def recall_detail(memory: Memory, numbers: int | Sequence[int]) -> str:
+def recall_detail(memory: Memory, numbers: int | list[int]) -> str:
     """Read memories in full.
 
-    numbers: the number of a memory, or several of them, as `recall` gave them.
+    Args:
+        numbers: The numbers of the memories, as `recall` gave them.
     """
     try:
         details = memory.recall_detail(numbers)
@@ -91,6 +97,42 @@ def recall_detail(memory: Memory, numbers: int | Sequence[int]) -> str:
 
 
 TOOLS: Final[tuple[Callable[..., str], ...]] = (remember, recall, recall_detail)
+
+
+@overload
+def bind(memory: Memory) -> list[Callable[..., str]]: ...
+@overload
+def bind(memory: AsyncMemory) -> list[Callable[..., Coroutine[Any, Any, str]]]: ...
+def bind(memory: Memory | AsyncMemory) -> list[Callable[..., Any]]:
+    """The tools for one memory, as functions that a framework can describe to a model by their names, signatures and
+    docstrings. Of an `AsyncMemory` they are coroutine functions.
+    """
+    return [_bound(tool, memory) for tool in TOOLS]
+
+
+def _bound(tool: Callable[..., str], memory: Memory | AsyncMemory) -> Callable[..., Any]:
+    # Neither `partial` nor `wraps` will do: frameworks read the annotations, and some look behind `__wrapped__`.
+    if isinstance(memory, Memory):
+
+        def call(*arguments: Any, **named: Any) -> str:
+            return tool(memory, *arguments, **named)
+
+        bound: Callable[..., Any] = call
+    else:
+
+        async def call_in_thread(*arguments: Any, **named: Any) -> str:
+            return await memory.call(tool, *arguments, **named)
+
+        bound = call_in_thread
+    hints = get_type_hints(tool)
+    del hints["memory"]
+    _, *parameters = signature(tool).parameters.values()
+    typed = [each.replace(annotation=hints[each.name]) for each in parameters]
+    bound.__name__ = bound.__qualname__ = tool.__name__
+    bound.__doc__ = tool.__doc__
+    bound.__annotations__ = hints
+    bound.__signature__ = Signature(typed, return_annotation=str)
+    return bound
 
 
 def _item(record: Record, text: str, hit: Hit | None = None) -> str:

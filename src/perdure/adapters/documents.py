@@ -1,0 +1,140 @@
+"""Documents: what frameworks keep under names, each a memory under a key.
+
+A document is written as a new version of its memory and deleted softly, so history, undo and recall of the past hold
+for it as for everything else. It is listed by the folders that it lies in, which stand in its metadata.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Final
+
+from perdure.errors import InvalidInput, NotFound, PerdureError, TextTooLong
+from perdure.ids import check_key
+from perdure.memory import Memory
+from perdure.model import Json, Recall, Record, Remembered
+from perdure.validation import MAX_METADATA_BYTES, check_metadata
+
+# Entries of metadata: where a document lies, its name, and its text where a memory cannot have that text.
+FOLDERS: Final = "folders"
+NAME: Final = "name"
+BLANK: Final = "blank"
+_HASHED: Final = "sha256="
+_PAGE: Final = 500
+# Room for the entries that stand beside a value.
+_MAX_VALUE_BYTES: Final = MAX_METADATA_BYTES // 2
+_EMPTY: Final = "(an empty document)"
+Moment = datetime | str | None
+
+
+class Documents:
+    """The documents of one kind in a memory, as they are, or as they were known at a time."""
+
+    def __init__(self, memory: Memory, kind: str, source: str, known_at: Moment = None) -> None:
+        self.memory = memory
+        self.kind = kind
+        self._source = source
+        self._known_at = known_at
+
+    def key(self, name: str) -> str:
+        """The key of the memory: readable where a key can be so, else by a hash of the name."""
+        key = f"{self.kind}:{name}"
+        with suppress(InvalidInput):
+            is_plain = not name.startswith(_HASHED) and name == name.strip() == unicodedata.normalize("NFC", name)
+            if is_plain and check_key(key) == key:
+                return key
+        return f"{self.kind}:{_HASHED}{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+    def get(self, name: str) -> Record | None:
+        with suppress(NotFound):
+            return self.memory.get(self.key(name), known_at=self._known_at)
+        return None
+
+    def put(
+        self,
+        name: str,
+        text: str,
+        folders: Sequence[str],
+        entries: Mapping[str, Json],
+        *,
+        expected_version: int | None = None,
+        **fields: Any,
+    ) -> Remembered:
+        """Write a version of a document. With `expected_version` it must be this one now; 0: there must be none."""
+        if self._known_at is not None:
+            raise InvalidInput("The past cannot be changed.", remedy="Write to the store as it is now.")
+        metadata: dict[str, Json] = {FOLDERS: list(folders), NAME: name, **entries}
+        if not text.strip():
+            metadata[BLANK], text = text, _EMPTY
+        return self.memory.upsert(
+            self.key(name), text, metadata=metadata, source=self._source, expected_version=expected_version, **fields
+        )
+
+    def remove(self, *records: Record) -> None:
+        """Forget documents, softly and in one batch."""
+        if records:
+            self.memory.forget([record.number for record in records], confirm=True)
+
+    def under(self, folder: str | None, **where: Json) -> Iterator[Record]:
+        """All documents that lie in a folder, in the order in which they were first made."""
+        after = None
+        while True:
+            page = self.memory.list(
+                limit=_PAGE, after=after, newest=False, known_at=self._known_at, **self._filters(folder, where)
+            )
+            yield from page.records
+            after = page.next
+            if after is None:
+                return
+
+    def search(
+        self,
+        query: str,
+        folder: str | None,
+        limit: int,
+        min_relevance: float | None = None,
+        recipe: str | None = None,
+        **where: Json,
+    ) -> Recall:
+        """The documents in a folder that fit a query, by meaning and by words."""
+        return self.memory.recall(
+            query,
+            limit=limit,
+            min_relevance=min_relevance,
+            recipe=recipe,
+            include_constitutional=False,
+            known_at=self._known_at,
+            **self._filters(folder, where),
+        )
+
+    def _filters(self, folder: str | None, where: Mapping[str, Json]) -> dict[str, Any]:
+        wanted = {**where} if folder is None else {**where, FOLDERS: folder}
+        return {"key_type": self.kind, "where": wanted}
+
+
+def text_of(record: Record) -> str:
+    """The text of a document to the letter."""
+    blank = record.metadata.get(BLANK)
+    return blank if isinstance(blank, str) else record.text
+
+
+def name_of(record: Record) -> str:
+    return str(record.metadata[NAME])
+
+
+def fits_metadata(value: Json) -> bool:
+    """Whether a value comes back from metadata as it was: it is JSON, neither too deep nor too large."""
+    try:
+        kept = check_metadata({"value": value}, "value")
+    except (InvalidInput, TextTooLong):
+        return False
+    return kept["value"] == value and len(str(value)) < _MAX_VALUE_BYTES
+
+
+def sentence_of(error: PerdureError) -> str:
+    """What went wrong and what to do about it, for a model."""
+    return f"{error.sentence} {error.remedy_for('mcp')}"

@@ -1,0 +1,61 @@
+"""A history and a retriever of LangChain on a memory."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from perdure import Memory
+
+pytest.importorskip("langchain_core.chat_history", reason="`make test-adapters` has LangChain")
+
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+from perdure.adapters.langchain import LangChainEmbedder, PerdureChatMessageHistory, PerdureRetriever
+
+MESSAGES = [
+    SystemMessage("Be kind"),
+    HumanMessage("I live in Porto"),
+    AIMessage("", tool_calls=[{"name": "weather", "args": {"city": "Porto"}, "id": "c1", "type": "tool_call"}]),
+    ToolMessage("sunny", tool_call_id="c1"),
+    AIMessage("It is sunny."),
+]
+
+
+def test_messages_come_back_as_they_were_and_clearing_can_be_undone(memory: Memory):
+    history = PerdureChatMessageHistory("alice", memory)
+    history.add_messages(MESSAGES)
+    assert history.messages == MESSAGES
+    found = PerdureRetriever(perdure=memory, limit=1).invoke("where does the user live?")
+    assert [document.page_content for document in found] == ["I live in Porto"]
+    history.clear()
+    history.clear()
+    assert history.messages == []
+    memory.undo(memory.log(limit=1)[0].change.batch)
+    assert history.messages == MESSAGES
+
+
+def test_an_event_loop_uses_the_same_history(file_memory: Memory):
+    history = PerdureChatMessageHistory("alice", file_memory)
+    file_memory.conversation("alice").add_message("assistant", "Hello")
+    file_memory.conversation("alice").add_message("user", "Hi")
+
+    async def run() -> None:
+        assert await history.aget_messages() == [AIMessage("Hello"), HumanMessage("Hi")]
+        await history.aadd_messages([HumanMessage("The ferry leaves at noon")])
+        found = await PerdureRetriever(perdure=file_memory).ainvoke("ferry")
+        assert found[0].metadata["number"] == 3
+        await history.aclear()
+
+    asyncio.run(run())
+    assert history.messages == []
+
+
+def test_embeddings_of_langchain_are_an_embedder():
+    embedder = LangChainEmbedder(DeterministicFakeEmbedding(size=8), "fake")
+    with Memory(":memory:", embedder=embedder) as memory:
+        memory.remember("The ferry leaves at noon")
+        assert memory.recall("The ferry leaves at noon")[0].explain["vector"].raw > 0.99
+        assert embedder.generation.name == "langchain/fake/8/1"
