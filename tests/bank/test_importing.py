@@ -96,7 +96,7 @@ def test_what_cannot_be_a_memory_is_named_with_its_reason(memory: Memory, projec
     assert told == {
         ("heuristics.md", 1): "The entry has no description.",
         ("heuristics.md", 2): "The entry has no name.",
-        ("heuristics.md", 4): "Its observation count 'lots' is no number; 1 is used.",
+        ("heuristics.md", 4): "Its observation count 'lots' is not a number; 1 is used.",
         ("patterns.md", 0): "The file is not UTF-8: byte 22 is wrong.",
         ("constitution.md", 0): "Not a file of learnings: these are anti-patterns.md, patterns.md and heuristics.md.",
     }

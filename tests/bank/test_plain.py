@@ -147,7 +147,7 @@ print(json.dumps(sorted(name for name in sys.modules if not name.startswith("_")
     assert [name for name in loaded if name.partition(".")[0] not in {*sys.stdlib_module_names, "perdure"}] == []
     assert {name for name in loaded if name.startswith("perdure")} == {
         "perdure", "perdure.bank", "perdure.bank.entries", "perdure.bank.plain", "perdure.text",
-        "perdure.text.patterns",
+        "perdure.text.patterns", "perdure.vocabulary",
     }  # fmt: skip
     assert not {"sqlite3", "dataclasses", "hashlib", "inspect", "logging", "threading"} & set(loaded)
 

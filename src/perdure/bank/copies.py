@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Says: TypeAlias = Callable[[str], bool]
 
 _NOTE: Final = "markdown copies"
-_ATTEMPTS: Final = 5
+_MAX_ATTEMPTS: Final = 5
 # How the key of a memory begins that comes from a file, which tells where it may stand.
 _FILE, _DOCUMENT = f"{memory_files.KIND}:", f"{documents.KIND}:"
 _GONE: Final = "The project's folder is not there, so that its bank was not looked at."
@@ -54,7 +54,7 @@ def note_folders(store: Store, namespace: str, project: Path | None, shared: Pat
     new = {"projects": project, "shared": shared}
     paths = {kind: os.path.realpath(path) for kind, path in new.items() if path is not None and path.is_dir()}
     # Until it is there: somebody else may note something at the same moment.
-    for _ in range(_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         noted = noted_folders(store)
         own = noted.setdefault(namespace, {})
         if all(path in own.get(kind, []) for kind, path in paths.items()):

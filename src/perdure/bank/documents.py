@@ -25,6 +25,8 @@ _BETWEEN_PARAGRAPHS: Final = re.compile(r"\n[ \t]*\n\s*")
 # What notes mark in a line of a list: `- [decision] Use PostgreSQL #storage`. A box to tick, and a link, are no marks.
 _MARKED_LINE: Final = re.compile(r"^[ \t]*[-*] \[([a-z][\w -]{1,30})\][ \t](.*)$", re.MULTILINE)
 _TAG: Final = re.compile(r"(?<=[ \t])#([A-Za-z][\w/-]{1,60})(?!\S)")
+# What notes of Obsidian and basic-memory link to: `[[Note]]`, `[[Note|as shown]]`, `[[Note#Heading]]`.
+_WIKILINK: Final = re.compile(r"\[\[([^\[\]|#\n]{1,200})(?:[|#][^\[\]\n]*)?\]\]")
 # Of what stands above a text: where it is known, and which files a rule is for.
 _KEPT_VALUES: Final = ("permalink", "globs")
 # A section that is longer is split.
@@ -36,8 +38,8 @@ _NOT_IN_A_NAME: Final = re.compile(r"[^\w]+")
 def sections_of_document(path: str, text: str, project: str | None, name_in_key: str) -> list[Section]:
     """Pure: a memory for each section below a heading of the first or second rank, in the order of the file; of a long
     one, for each part below a heading of the third rank, and for as many paragraphs as a memory may well hold. What
-    stands above the text, and the marks of its lines, become tags and metadata. `name_in_key` is what keys call the
-    project.
+    stands above the text, and the marks of its lines, become tags and metadata; notes that it links to are references.
+    A permalink names a note wherever its file is moved. `name_in_key` is what keys call the project.
     """
     values, body = split_front_matter(text.replace("\r\n", "\n"))
     name = text_of(values, "title", "description") or Path(path).name
@@ -56,13 +58,16 @@ def sections_of_document(path: str, text: str, project: str | None, name_in_key:
         fields: dict[str, Any] = {"title": title[:_MAX_LINE], "file_path": path, "anchor_id": anchor[:_MAX_LINE]}
         lines = _MARKED_LINE.findall(f"{content}\n")
         marked = dict.fromkeys((*tags, *(tag for kind, line in lines for tag in (kind, *_TAG.findall(f" {line}")))))
+        if linked := dict.fromkeys(name.strip() for name in _WIKILINK.findall(content)):
+            fields["references"] = [name[:_MAX_LINE] for name in linked if name][:MAX_ITEMS]
         if marked:
             fields["tags"] = [tag[:_MAX_LINE] for tag in marked][:MAX_ITEMS]
         if kept:
             fields["metadata"] = kept
         if project:
             fields["source_project"] = project
-        sections.append(Section(key_of_section(KIND, name_in_key, path, anchor=anchor), content, fields))
+        key = key_of_section(KIND, name_in_key, text_of(values, "permalink") or path, anchor=anchor)
+        sections.append(Section(key, content, fields))
     return sections
 
 

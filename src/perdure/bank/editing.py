@@ -39,7 +39,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 _NUMBER = re.compile(r"(:\s*)-?\d+")
 _VALUE = re.compile(r"(:[ \t]*)(.*?)([ \t]*(?:<!--.*)?)$", re.DOTALL)
 # An editor that saves all the time wins.
-_ATTEMPTS: Final = 5
+_MAX_ATTEMPTS: Final = 5
 
 
 def new_entry(
@@ -188,7 +188,7 @@ def edit_file(path: Path, edits: Sequence[Edit], *, dry_run: bool = False) -> tu
             return _edited(read_bytes(path), edits)
         path.parent.mkdir(parents=True, exist_ok=True)
         with folder_lock(path.parent):
-            for _ in range(_ATTEMPTS):
+            for _ in range(_MAX_ATTEMPTS):
                 content = read_bytes(path)
                 before, after = _edited(content, edits)
                 if before == after or replace_file(path, content, after):

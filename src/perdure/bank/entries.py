@@ -15,11 +15,20 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from perdure.text.patterns import pattern
+from perdure.vocabulary import LEARNING_CATEGORIES
 
 # In the order in which a session is shown them.
-CATEGORIES: Final = ("anti-patterns", "heuristics", "patterns")
+# In the order in which a bank is shown.
+CATEGORIES: Final = tuple(sorted(LEARNING_CATEGORIES))
 PREFIXES: Final = {"anti-patterns": "Anti-Pattern: ", "patterns": "Pattern: ", "heuristics": ""}
 TITLES: Final = {"anti-patterns": "Anti-Patterns", "patterns": "Patterns", "heuristics": "Heuristics"}
+# The block of a session: its first line, and what stands above the learnings of a category.
+TITLE: Final = "## Engineering Memory (from knowledge bank)"
+HEADINGS: Final = {
+    "anti-patterns": "### Anti-Patterns to Avoid",
+    "heuristics": "### Heuristics",
+    "patterns": "### Patterns to Follow",
+}
 # Where an entry was observed; heuristics use another word for it.
 OBSERVED_IN: Final = {"anti-patterns": "Observed in", "patterns": "Observed in", "heuristics": "Source"}
 LOCAL_FOLDER: Final = ("docs", "knowledge-bank")
@@ -117,7 +126,7 @@ def read_bank(folder: str | os.PathLike[str], *, is_global: bool = False) -> Ban
     entries: list[BankEntry] = []
     skipped: list[SkippedEntry] = []
     # The order of the files decides which of two equal entries counts, and is that of the pipeline this follows.
-    for category in ("anti-patterns", "patterns", "heuristics"):
+    for category in LEARNING_CATEGORIES:
         path = Path(folder, f"{category}.md")
         try:
             text = read_text(path)
@@ -189,7 +198,7 @@ def parse_bank(text: str, category: str, *, path: str = "", is_global: bool = Fa
                 try:
                     entry = entry._replace(observation_count=int(value))
                 except ValueError:
-                    reason = f"Its observation count {value[:40]!r} is no number; {entry.observation_count} is used."
+                    reason = f"Its observation count {value[:40]!r} is not a number; {entry.observation_count} is used."
                     skipped.append(SkippedEntry(path, start, entry.name, reason))
             elif key == _CONFIDENCE and value.lower() in CONFIDENCES:
                 entry = entry._replace(confidence=value.lower())

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from perdure.memory import Memory
     from perdure.store.port import Progress
 
-_AT_ONCE: Final = 128
+_BATCH_SIZE: Final = 128
 _MOST_OBSERVATIONS: Final = 2**31
 _OBSERVATIONS: Final = "observation_count"
 _TIMES: Final = ("created_at", "updated_at")
@@ -186,7 +186,7 @@ def import_entries(
     evicted: list[Record] = []
     with memory.batch() as batch:
         while done < len(entries) and (end is None or monotonic() < end):
-            portion = entries[done : done + _AT_ONCE]
+            portion = entries[done : done + _BATCH_SIZE]
             imported = memory.import_([fields for _, fields in portion], trusted=True, revive=revive)
             inserted, present = inserted + imported.inserted + imported.updated, present + imported.present
             deleted += imported.skipped_deleted
@@ -241,7 +241,7 @@ def _add_lines(memory: Memory, entries: Sequence[Mapping[str, Any]], known: Mapp
 
 
 def _tell_here(memory: Memory, entries: Sequence[Mapping[str, Any]], known: Mapping[str, Record]) -> None:
-    """What was imported from another project that nobody trusts is told in this one as well, if its own bank says it;
+    """What was imported from another, untrusted project is told in this one as well, if its own bank says it;
     and everywhere, if a person vouches for this bank.
     """
     for fields in entries:

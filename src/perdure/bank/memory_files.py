@@ -312,7 +312,7 @@ def scan_memory_files(
     folder = folder_name(spec_folder)
     where = f"{SPECS}/{folder}" if folder else SPECS
     if folder and ".." in PurePosixPath(folder).parts:
-        raise ImportFailed(f"{shown(spec_folder)} is no spec folder.", remedy="Name one below specs/.")
+        raise ImportFailed(f"{shown(spec_folder)} is not a spec folder.", remedy="Name one below specs/.")
     if not (project / where).is_dir():
         raise ImportFailed(f"There is no folder {where} in the project.", remedy="Name one below specs/.")
     files: list[tuple[str, str]] = []

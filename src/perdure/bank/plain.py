@@ -12,18 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from perdure.bank.entries import CATEGORIES, CONFIDENCES, BankEntry, global_bank, local_bank, read_bank
+from perdure.bank.entries import CATEGORIES, CONFIDENCES, HEADINGS, TITLE, BankEntry, global_bank, local_bank, read_bank
 
-TITLE: Final = "## Engineering Memory (from knowledge bank)"
-HEADINGS: Final = {
-    "anti-patterns": "### Anti-Patterns to Avoid",
-    "heuristics": "### Heuristics",
-    "patterns": "### Patterns to Follow",
-}
 DEFAULT_LIMIT: Final = 20
 LAST_INJECTION: Final = ".last-injection.json"
-# So many of each category come first, where there is room for that.
-_GUARANTEED: Final = 3
+# Entries of each category that come first, if there is room.
+_FIRST_OF_EACH: Final = 3
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -66,7 +60,7 @@ def select(entries: Iterable[BankEntry], limit: int) -> list[BankEntry]:
     ordered = sorted(entries, key=prominence, reverse=True)
     by_category = [[entry for entry in ordered if entry.category == name] for name in CATEGORIES]
     room = max(limit, 0)
-    guaranteed = _GUARANTEED if room >= _GUARANTEED * sum(map(bool, by_category)) else 0
+    guaranteed = _FIRST_OF_EACH if room >= _FIRST_OF_EACH * sum(map(bool, by_category)) else 0
     first = [entry for some in by_category for entry in some[:guaranteed]]
     others = [entry for some in by_category for entry in some[guaranteed:]]
     return [*first, *others[: room - len(first)]]

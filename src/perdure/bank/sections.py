@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from perdure.clock import format_time
 from perdure.errors import NotAllowed, PerdureError, VersionConflict
 from perdure.files import directory, open_private, private_folder
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.model import STATES, Record, Remembered
 from perdure.project import project_root
+from perdure.tiers import ONLY_PEOPLE
 from perdure.trusted_projects import is_trusted, project_id
 from perdure.visibility import TOLD_IN
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SURFACE: Final = "files"
 # In a memory's metadata: the hash of what its file said. The text itself may have been redacted or corrected here.
 FILE_HASH: Final = "file_hash"
-_PAGE: Final = 1000
+_PAGE_SIZE: Final = 1000
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 _MOST_OF_A_KEY: Final = 256
 
@@ -66,7 +66,8 @@ class Unread:
 @dataclass(frozen=True, slots=True)
 class ImportReport:
     """What became of the sections of some files. `present` were there already, `gone` are in no file any more, and
-    `kept_forgotten` were forgotten here and stay so. `numbers` are the memories that were written.
+    `kept_forgotten` were forgotten here and stay so. `numbers` are the memories that were written. `kinds` says how
+    many conversations, messages and memories an export of another product holds.
     """
 
     kind: str
@@ -79,6 +80,7 @@ class ImportReport:
     numbers: tuple[int, ...] = ()
     unread: tuple[Unread, ...] = ()
     notes: tuple[str, ...] = ()
+    kinds: Mapping[str, int] = field(default_factory=dict[str, int])
     batch: str | None = None
 
 
@@ -102,7 +104,7 @@ class ImportOptions:
     begun: Callable[[str], None] | None = None
 
     def fields(self) -> dict[str, Any]:
-        """What memories get that nobody vouches for: neither now nor for their project."""
+        """The fields of memories from an untrusted source in an untrusted project."""
         if self.trusted or (self.project is not None and is_trusted(self.project)):
             return {}
         return {"trust": "low", "metadata": {TOLD_IN: [project_id(self.project)]} if self.project else {}}
@@ -151,7 +153,7 @@ def known_sections(memory: Memory, kind: str, project: str | None = None) -> dic
 def records_of(memory: Memory, kind: str, project: str | None) -> Iterator[Record]:
     after: int | None = None
     while True:
-        page = memory.list(limit=_PAGE, after=after, key_type=kind, source_project=project, states=STATES)
+        page = memory.list(limit=_PAGE_SIZE, after=after, key_type=kind, source_project=project, states=STATES)
         yield from page
         after = page.next
         if after is None:

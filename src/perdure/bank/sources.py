@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from perdure.bank.documents import AGENT_FILES, section_of_own_memory, sections_of_document
 from perdure.bank.documents import KIND as DOCUMENT
 from perdure.bank.knowledge_graph import ENTITY, RELATION, kind_in_graph, sections_of_graph
+from perdure.bank.markdown_folder import is_markdown_export
 from perdure.bank.memory_files import SPECS, is_memory_file, read_inside, save_memory_file, scan_memory_files
 from perdure.bank.sections import (
     ImportOptions,
@@ -29,17 +30,20 @@ from perdure.bank.transcripts import Agent, import_transcripts, objects_in
 from perdure.errors import ImportFailed
 from perdure.files import NOT_REGULAR, read_regular
 from perdure.remedies import Remedy, Run
+from perdure.vocabulary import LEARNING_CATEGORIES
 
 if TYPE_CHECKING:
+    from perdure.bank.importers.item import Importer
     from perdure.memory import Memory
+    from perdure.model import Record
 
 Kind: TypeAlias = Literal[
     "records", "messages", "database", "memory files", "document", "agent memory", "knowledge graph",
-    "claude-code transcripts", "codex transcripts", "table",
+    "claude-code transcripts", "codex transcripts", "table", "Markdown export",
 ]  # fmt: skip
 TRANSCRIPTS: Final[Mapping[str, Agent]] = {"claude-code transcripts": "claude-code", "codex transcripts": "codex"}
 _SQLITE: Final = b"SQLite format 3\0"
-_LOOKED_AT: Final = 200
+_LINES_READ: Final = 200
 _BEGINNING: Final = 64 << 10
 _LOOKED_THROUGH: Final = 64 << 20
 _PIPE_IT: Final = Remedy(
@@ -53,20 +57,34 @@ _PLAIN_LINES: Final = Remedy(
     python="Give memories as mappings, each with a `text`. JSON: an object with a `text` on each line, or an array of "
     "them. A table: name it .csv, with a column `text`. Markdown: name it .md. Nothing was stored.",
 )
+# What exports of other products are called; what they are, their content says.
+_EXPORTS: Final = (".zip", ".json", ".af", ".txt", ".md")
 _MARKDOWN: Final = (".md", ".mdc")
 _RULES: Final = (".cursorrules", ".windsurfrules", ".clinerules")
 # Folders whose names begin with a dot, in which people keep rules.
-_KEPT_FOLDERS: Final = (".cursor",)
-_BANK: Final = ("anti-patterns.md", "patterns.md", "heuristics.md")
+_KEPT_FOLDERS: Final = (".clinerules", ".continue", ".cursor", ".github", ".windsurf")
+_EDITORS: Final = (
+    ".cursorrules", ".windsurfrules", ".clinerules", ".clinerules/*.md", ".cursor/rules/*.mdc", ".windsurf/rules/*.md",
+    ".continue/rules/*.md", ".github/copilot-instructions.md", ".github/instructions/*.md", "memory-bank/*.md",
+)  # fmt: skip
+# Where other tools keep a database in the home of their user.
+_DATABASES: Final[Mapping[str, tuple[str, ...]]] = {
+    "claude-mem": (".claude-mem/claude-mem.db",),
+    "mem0": (".mem0/history.db",),
+}
+_BANK: Final = tuple(f"{category}.md" for category in LEARNING_CATEGORIES)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something to import. `root` is the project that it belongs to, if there is one."""
+    """Something to import. `root` is the project that it belongs to, if there is one; `importer` reads what another
+    product exported.
+    """
 
-    kind: Kind
+    kind: Kind | str
     paths: tuple[Path, ...]
     root: Path | None = None
+    importer: Importer | None = None
 
     @property
     def label(self) -> str:
@@ -80,23 +98,43 @@ def recognise(path: Path) -> Source:
         return recognise_folder(path.absolute())
     if path.exists() and not path.is_file():
         raise ImportFailed(f"{path} is {NOT_REGULAR}.", remedy=_PIPE_IT)
+    if source := exported_source(path):
+        return source
     project = project_around(path.absolute())
     if is_document(path):
-        if project is not None and is_memory_file(path.absolute().relative_to(project).as_posix()):
-            return Source("memory files", (path,), project)
-        if path.name in _BANK:
-            raise ImportFailed(f"{path} belongs to a knowledge bank.", remedy=Remedy("Use ", Run("bank import"), "."))
-        if is_agent_memory(path.absolute().parent):
-            return Source("agent memory", (path,), directory_of(path.absolute().parent.parent))
-        around = path.absolute().parents
-        return Source("document", (path,), next((each for each in around if (each / ".git").exists()), around[0]))
-    try:
-        is_database = read_regular(path, len(_SQLITE))[: len(_SQLITE)] == _SQLITE
-    except OSError as error:
-        raise ImportFailed(f"{path} cannot be read: {error.strerror}.") from error
-    if is_database:
+        return recognise_document(path, project)
+    if is_sqlite(path):
         return Source("database", (path,), project)
     return Source("table" if path.suffix.lower() in SUFFIXES else kind_of_lines(path), (path,))
+
+
+def recognise_document(path: Path, project: Path | None) -> Source:
+    if project is not None and is_memory_file(path.absolute().relative_to(project).as_posix()):
+        return Source("memory files", (path,), project)
+    if path.name in _BANK:
+        raise ImportFailed(f"{path} belongs to a knowledge bank.", remedy=Remedy("Use ", Run("bank import"), "."))
+    if is_agent_memory(path.absolute().parent):
+        return Source("agent memory", (path,), directory_of(path.absolute().parent.parent))
+    around = path.absolute().parents
+    return Source("document", (path,), next((each for each in around if (each / ".git").exists()), around[0]))
+
+
+def exported_source(path: Path) -> Source | None:
+    """What another product exported or keeps, which its content tells; None for anything else."""
+    from perdure.bank.importers.store import find_importer
+
+    is_database = path.is_file() and is_sqlite(path)
+    if not is_database and not path.is_dir() and path.suffix.lower() not in _EXPORTS:
+        return None
+    importer = find_importer(path, database=is_database)
+    return Source(importer.kind, (path,), importer=importer) if importer else None
+
+
+def is_sqlite(path: Path) -> bool:
+    try:
+        return read_regular(path, len(_SQLITE))[: len(_SQLITE)] == _SQLITE
+    except OSError as error:
+        raise ImportFailed(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def kind_of_lines(path: Path) -> Kind:
@@ -118,19 +156,21 @@ def kind_of_lines(path: Path) -> Kind:
             return "codex transcripts"
         if "sessionId" in line and "type" in line:
             return "claude-code transcripts"
-        if "perdure_export" in line or "text" in line or count >= _LOOKED_AT:
+        if "perdure_export" in line or "text" in line or count >= _LINES_READ:
             return "records"
     return "records"
 
 
 def recognise_folder(path: Path) -> Source:
-    if SPECS in path.parts:
-        project = Path(*path.parts[: len(path.parts) - 1 - path.parts[::-1].index(SPECS)])
-        return Source("memory files", (path,), project)
-    if (path / SPECS).is_dir():
-        return Source("memory files", (path / SPECS,), path)
+    if SPECS in path.parts or (path / SPECS).is_dir():
+        is_inside = SPECS in path.parts
+        depth = len(path.parts) - 1 - path.parts[::-1].index(SPECS) if is_inside else len(path.parts)
+        return Source("memory files", (path if is_inside else path / SPECS,), Path(*path.parts[:depth]))
     if is_agent_memory(path):
         return Source("agent memory", tuple(sorted(path.glob("*.md"))), directory_of(path.parent))
+    source = Source("Markdown export", (path,)) if is_markdown_export(path) else exported_source(path)
+    if source:
+        return source
     files = tuple(file for file in sorted(path.rglob("*.jsonl")) if file.is_file())
     kinds: list[tuple[Kind, Path]] = [(kind_of_lines(file), file) for file in files]
     for kind, _ in kinds:
@@ -197,12 +237,23 @@ def sources_of(tool: str, project: Path | None, home: Path, environ: Mapping[str
         sources += [Source("codex transcripts", rollouts)] if rollouts else []
         sources += document_sources([folder / "AGENTS.md"], None)
         sources += document_sources(agent_files(project, "AGENTS"), project)
+    elif tool in _DATABASES:
+        files = [home / name for name in _DATABASES[tool] if (home / name).is_file()]
+        sources += [source for path in files if (source := exported_source(path))]
+    elif tool == "editors" and project is not None:
+        sources += document_sources(sorted(rules_in(project)), project)
     elif tool == "iflow":
         sources += [Source("database", (path,), None) for path in known_databases(None, home)]
     elif tool == "opencode" and project is not None:
         sources += [Source("database", (path,), project) for path in known_databases(project, None)]
         sources += [Source("memory files", (project / SPECS,), project)] if (project / SPECS).is_dir() else []
     return sources
+
+
+def rules_in(project: Path) -> Iterator[Path]:
+    """Where editors keep their rules in a project."""
+    found = (path for pattern in _EDITORS for path in project.glob(pattern))
+    return (path for path in found if path.is_file() and is_document(path))
 
 
 def agent_files(project: Path | None, beginning: str) -> list[Path]:
@@ -219,6 +270,10 @@ def document_sources(paths: Iterable[Path], root: Path | None) -> list[Source]:
 def import_source(memory: Memory, source: Source, options: ImportOptions) -> ImportReport:
     """Import one source, as one batch. What is `records` or a `table`, `Memory.import_` takes."""
     report = ImportReport(source.kind, source.label)
+    if source.importer:
+        from perdure.bank.importers.store import import_with
+
+        return import_with(memory, source.importer, source.paths[0], options)
     if source.kind == "database":
         return take_over(memory, source.paths[0], source.root, options)
     if source.kind == "memory files" and source.root is not None:
@@ -245,12 +300,16 @@ def import_source(memory: Memory, source: Source, options: ImportOptions) -> Imp
     gone = [
         record
         for record in known.values()
-        if record.key not in kept
-        and record.file_path in files
-        and record.key == key_of_section(DOCUMENT, name, record.file_path or "", anchor=record.anchor_id)
+        if record.key not in kept and record.file_path in files and record.key in own_keys(name, record)
     ]
     placed = replace(options, project=source.root if source.kind == "document" else None)
     return store_sections(memory, sections, known, replace(report, unread=tuple(unread)), placed, gone)
+
+
+def own_keys(name: str, record: Record) -> set[str]:
+    """Under which keys the import of this folder may have stored a section: by its file, or by the note's permalink."""
+    places = {record.file_path or "", str(record.metadata.get("permalink") or record.file_path or "")}
+    return {key_of_section(DOCUMENT, name, place, anchor=record.anchor_id) for place in places}
 
 
 def import_memory_files(memory: Memory, path: Path, project: Path, options: ImportOptions) -> ImportReport:
@@ -286,6 +345,6 @@ def directory_of(folder: Path) -> Path | None:
         for count, (_, line) in enumerate(objects_in(path)):
             if isinstance(line.get("cwd"), str) and line["cwd"]:
                 return Path(line["cwd"])
-            if count >= _LOOKED_AT:
+            if count >= _LINES_READ:
                 break
     return None

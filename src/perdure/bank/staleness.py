@@ -1,4 +1,4 @@
-"""Which entries of a bank nobody has observed for a long time: ten or more features were begun since."""
+"""Which entries of a bank are stale: ten or more features were begun since they were last observed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from perdure.bank.entries import BankEntry
 
-# An entry is stale when so many features are newer than the one it was last observed in.
+# An entry is stale when this many features are newer than the one it was last observed in.
 STALE_AFTER: Final = 10
 _FEATURE = re.compile(r"feature\s*#?\s*(\d{1,9})", re.IGNORECASE)
 _FOLDER = re.compile(r"(\d{1,9})(?:-|$)")

@@ -1,0 +1,142 @@
+"""What an importer reads is stored as one batch, in small transactions. A first reading finds damage before anything is
+stored, and counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from perdure.bank.importers.archive import open_archive
+from perdure.bank.importers.chatgpt import CHATGPT
+from perdure.bank.importers.claude import CLAUDE
+from perdure.bank.importers.databases import DATABASES
+from perdure.bank.importers.gemini import GEMINI
+from perdure.bank.importers.item import Chat, Importer, Item, LeftOut, NewMemory
+from perdure.bank.importers.letta import LETTA
+from perdure.bank.importers.mem0 import MEM0, MEM0_MARKDOWN, OPEN_MEMORY
+from perdure.bank.importers.pasted import PASTED
+from perdure.bank.sections import ImportOptions, ImportReport, Unread
+from perdure.errors import ImportFailed, PerdureError
+from perdure.ids import content_hash
+from perdure.validation import MAX_ITEMS, MAX_TEXT_BYTES, check_fields, check_text
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
+
+SURFACE: Final = "import"
+FILES: Final = (CHATGPT, CLAUDE, OPEN_MEMORY, GEMINI, MEM0_MARKDOWN, LETTA, MEM0, PASTED)
+IMPORTERS: Final = {importer.kind: importer for importer in (*FILES, *DATABASES)}
+_ITEMS_AT_ONCE: Final = 512
+_MAX_LINE: Final = 1024
+_LISTS: Final = ("tags", "references")
+
+
+def find_importer(path: Path, *, database: bool = False) -> Importer | None:
+    """The importer that knows what stands at a path. What begins like a known export and is damaged is an error."""
+    with open_archive(path) as archive:
+        return next((each for each in (DATABASES if database else FILES) if each.recognises(archive)), None)
+
+
+def import_with(memory: Memory, importer: Importer, path: Path, options: ImportOptions) -> ImportReport:
+    report = ImportReport(importer.kind, str(path))
+    total = sum(1 for _ in items_of(importer, path))
+    writing = memory.writing_as(writer="person" if options.trusted else "model", surface=SURFACE)
+    counts: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    unread: list[Unread] = []
+    notes: Counter[str] = Counter()
+    with writing.batch() as batch:
+        if options.begun and not options.dry_run:
+            options.begun(batch)
+        done = 0
+        items = items_of(importer, path)
+        while group := list(islice(items, _ITEMS_AT_ONCE)):
+            records: list[dict[str, Any]] = []
+            for item in group:
+                match item:
+                    case Unread():
+                        unread.append(item)
+                    case LeftOut():
+                        left_out[item.what] += item.parts
+                    case NewMemory():
+                        try:
+                            records.append(checked_record(item, trusted=options.trusted))
+                        except PerdureError as error:
+                            unread.append(Unread(item.key or content_hash(item.text), error.sentence))
+                    case Chat():
+                        store_chat(writing, item, options, counts, kinds, unread)
+            store_records(writing, records, options, counts, notes)
+            kinds["memories"] += len(records)
+            done += len(group)
+            if options.progress:
+                options.progress(done, total)
+    told = [f"{number:,} {what} were left out." for what, number in left_out.items()]
+    written = counts["inserted"] + counts["updated"] and not options.dry_run
+    return replace(
+        report, inserted=counts["inserted"], updated=counts["updated"], present=counts["present"],
+        kept_forgotten=counts["kept_forgotten"], unread=tuple(unread), notes=(*told, *notes),
+        kinds={kind: number for kind, number in kinds.items() if number}, batch=batch if written else None,
+    )  # fmt: skip
+
+
+def items_of(importer: Importer, path: Path) -> Iterator[Item]:
+    with open_archive(path) as archive:
+        yield from importer.read(archive)
+
+
+def checked_record(note: NewMemory, *, trusted: bool) -> dict[str, Any]:
+    """A record that can be imported. Lists and titles of others may be longer than ours."""
+    fields = {name: value for name, value in note.fields.items() if value not in (None, [], {}, "")}
+    if "title" in fields:
+        fields["title"] = " ".join(str(fields["title"]).split())[:_MAX_LINE]
+    for name in _LISTS:
+        if name in fields:
+            lines = dict.fromkeys(" ".join(str(each).split())[:_MAX_LINE] for each in fields[name])
+            fields[name] = [line for line in lines if line][:MAX_ITEMS]
+    history = {name: fields.pop(name) for name in ("created_at", "updated_at") if name in fields}
+    extra = {} if trusted else {"trust": "low"}
+    whose = {"key": note.key} if note.key else {}
+    check_text(note.text)
+    check_fields({**fields, **whose})
+    return {"source": "import", **fields, **extra, **history, **whose, "text": note.text}
+
+
+def store_records(
+    writing: Memory, records: list[dict[str, Any]], options: ImportOptions, counts: Counter[str], notes: Counter[str]
+) -> None:
+    if not records:
+        return
+    done = writing.import_(records, trusted=True, dry_run=options.dry_run)
+    counts.update(
+        inserted=done.inserted, updated=done.updated, present=done.present, kept_forgotten=done.skipped_deleted
+    )
+    notes.update(done.notes)
+
+
+def store_chat(
+    writing: Memory,
+    chat: Chat,
+    options: ImportOptions,
+    counts: Counter[str],
+    kinds: Counter[str],
+    unread: list[Unread],
+) -> None:
+    messages: list[Mapping[str, Any]] = []
+    for message in chat.messages:
+        if len(message["content"].encode()) > MAX_TEXT_BYTES:
+            unread.append(Unread(f"{chat.id}, {message['id']}", "It is too long for a memory."))
+        else:
+            messages.append({**message, "conversation_id": chat.id})
+    try:
+        done = writing.import_messages(messages, dry_run=options.dry_run)
+    except ImportFailed as error:
+        unread.append(Unread(chat.id, error.sentence))
+        return
+    counts.update(inserted=done.inserted, present=done.present, kept_forgotten=done.skipped_deleted)
+    kinds.update(conversations=1, messages=len(messages))

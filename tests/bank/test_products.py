@@ -1,0 +1,339 @@
+"""What people have in other products comes along: recognised by its content, with its times, once, and taken back as
+one batch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bank import products
+from bank.products import ANSWERED, ASKED, SPOKEN
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perdure import Memory
+from perdure.bank.importers.json_items import json_items
+from perdure.bank.importers.store import import_with
+from perdure.bank.sections import ImportOptions, ImportReport
+from perdure.bank.sources import import_source, recognise
+from perdure.errors import ImportFailed, NotFound
+
+Make = Callable[[Path], Path]
+# By name: how it is made, what it is called, and how many conversations, messages and memories it holds.
+PRODUCTS: dict[str, tuple[Make, str, dict[str, int]]] = {
+    "chatgpt.zip": (products.chatgpt_zip, "ChatGPT export", {"conversations": 2, "messages": 6}),
+    "old.zip": (products.old_chatgpt_zip, "ChatGPT export", {"conversations": 2, "messages": 6}),
+    "claude.zip": (products.claude_zip, "Claude export", {"conversations": 1, "messages": 2, "memories": 5}),
+    "takeout.zip": (products.takeout_zip, "Gemini Takeout", {"conversations": 1, "messages": 4}),
+    "all.json": (products.mem0_answer, "mem0 memories", {"memories": 1}),
+    "mem0-export-shop-2026-03-01.md": (products.mem0_markdown, "mem0 Markdown export", {"memories": 2}),
+    "openmemory.zip": (products.open_memory_zip, "OpenMemory export", {"memories": 1}),
+    "guide.af": (products.letta_file, "Letta agent file", {"conversations": 1, "messages": 2, "memories": 1}),
+    "pasted.txt": (products.pasted_file, "pasted text", {"memories": 3}),
+    "claude-mem.db": (products.claude_mem_database, "claude-mem database", {"memories": 2}),
+    "history.db": (products.mem0_database, "mem0 database", {"memories": 1}),
+    "chroma.sqlite3": (products.chroma_database, "Chroma database", {"memories": 1}),
+    "store.db": (products.langgraph_database, "LangGraph store", {"memories": 2}),
+}
+EVERY = pytest.mark.parametrize("name", PRODUCTS)
+
+
+@pytest.fixture
+def memory() -> Any:
+    with Memory(":memory:", embedder="none") as opened:
+        yield opened
+
+
+def made(tmp_path: Path, name: str) -> Path:
+    return PRODUCTS[name][0](tmp_path / name)
+
+
+def imported(memory: Memory, path: Path, options: ImportOptions | None = None) -> ImportReport:
+    return import_source(memory, recognise(path), options or ImportOptions())
+
+
+def texts(memory: Memory) -> list[str]:
+    return sorted(record.text for record in memory.list(limit=100))
+
+
+@EVERY
+def test_an_export_is_recognised_by_its_content_and_counted_by_kind(memory: Memory, tmp_path: Path, name: str):
+    _, kind, counts = PRODUCTS[name]
+    report = imported(memory, made(tmp_path, name))
+    assert (report.kind, dict(report.kinds)) == (kind, counts)
+    assert report.inserted == counts.get("messages", 0) + counts.get("memories", 0) == len(memory.list(limit=100))
+
+
+@EVERY
+def test_a_dry_run_counts_the_same_and_stores_nothing(memory: Memory, tmp_path: Path, name: str):
+    report = imported(memory, made(tmp_path, name), ImportOptions(dry_run=True))
+    assert (dict(report.kinds), report.batch, texts(memory)) == (PRODUCTS[name][2], None, [])
+    assert report.inserted == sum(PRODUCTS[name][2].values()) - PRODUCTS[name][2].get("conversations", 0)
+
+
+@EVERY
+def test_an_export_that_is_imported_again_adds_nothing(memory: Memory, tmp_path: Path, name: str):
+    path = made(tmp_path, name)
+    first = imported(memory, path)
+    again = imported(memory, path)
+    assert (again.inserted, again.updated, again.present, again.batch) == (0, 0, first.inserted, None)
+
+
+@EVERY
+def test_one_undo_takes_an_import_back(memory: Memory, tmp_path: Path, name: str):
+    memory.remember("This was here before")
+    report = imported(memory, made(tmp_path, name))
+    memory.undo(report.batch)
+    assert texts(memory) == ["This was here before"]
+
+
+@EVERY
+def test_what_strangers_wrote_is_of_low_trust_until_somebody_vouches_for_it(tmp_path: Path, name: str):
+    path = made(tmp_path, name)
+    with Memory(":memory:", embedder="none") as memory:
+        imported(memory, path)
+        assert {(record.trust, record.source) for record in memory.list(limit=100)} == {("low", "import")}
+
+
+@EVERY
+def test_an_export_that_is_cut_off_is_an_error_and_stores_nothing(memory: Memory, tmp_path: Path, name: str):
+    if name.endswith((".txt", ".md")):
+        pytest.skip("any part of a text is a text")
+    path = made(tmp_path, name)
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            files = {each: archive.read(each) for each in archive.namelist()}
+        products.zipped(path, {each: content[: len(content) * 9 // 10] for each, content in files.items()})
+    else:
+        # A database may end in pages that nobody needs.
+        share = 0.9 if path.suffix in {".af", ".json"} else 0.5
+        path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+    try:
+        report = imported(memory, path)
+    except ImportFailed:
+        assert texts(memory) == []
+    else:
+        assert report.unread
+
+
+@EVERY
+def test_a_damaged_byte_is_never_more_than_a_clear_error(tmp_path: Path, name: str):
+    path = made(tmp_path, name)
+    content, chance = path.read_bytes(), random.Random(name)
+    for _ in range(6):
+        damaged = bytearray(content)
+        damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        with Memory(":memory:", embedder="none") as memory, suppress(ImportFailed):
+            imported(memory, path)
+
+
+def test_of_a_chatgpt_conversation_the_branch_that_was_shown_last_is_stored_with_its_times(
+    memory: Memory, tmp_path: Path
+):
+    report = imported(memory, made(tmp_path, "chatgpt.zip"))
+    said = memory.conversation("chatgpt-c-1").messages()
+    assert [(one.metadata["role"], one.text) for one in said] == [
+        ("user", ASKED), ("assistant", ANSWERED), ("user", SPOKEN),
+    ]  # fmt: skip
+    assert [one.valid_at.isoformat() for one in said if one.valid_at] == [
+        "2026-03-01T09:00:02+00:00", "2026-03-01T09:00:02+00:00", "2026-03-01T09:01:40+00:00",
+    ]  # fmt: skip
+    assert report.notes == (
+        "2 messages of tools, system prompts and pictures were left out.",
+        "2 messages of branches that were not shown last were left out.",
+    )
+
+
+def test_a_new_export_of_claude_brings_a_new_version_of_what_it_remembers(memory: Memory, tmp_path: Path):
+    path = made(tmp_path, "claude.zip")
+    imported(memory, path)
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    files["memories.json"] = files["memories.json"].replace("lives in Osaka", "lives in Kyoto")
+    report = imported(memory, products.zipped(path, files))
+    assert (report.inserted, report.updated) == (0, 1)
+    assert [one.record.text for one in memory.versions("claude:a-1/personal") if one.record] == [
+        "Bo lives in Osaka.", "Bo lives in Kyoto.",
+    ]  # fmt: skip
+
+
+def test_every_record_that_is_left_out_is_named_with_a_reason(memory: Memory, tmp_path: Path):
+    assert [tuple(vars_of(each)) for each in imported(memory, made(tmp_path, "openmemory.zip")).unread] == [
+        ("memory m-2", "It is deleted there.")
+    ]
+    assert [each.what for each in imported(memory, made(tmp_path, "store.db")).unread] == ["users.bo, broken"]
+    assert [each.what for each in imported(memory, made(tmp_path, "chroma.sqlite3")).unread] == ["notes, n-2"]
+
+
+def vars_of(unread: Any) -> tuple[str, str]:
+    return unread.what, unread.reason
+
+
+def test_what_was_forgotten_here_does_not_come_back_with_an_old_export(memory: Memory, tmp_path: Path):
+    path = made(tmp_path, "history.db")
+    imported(memory, path)
+    memory.forget("mem0:m-1")
+    report = imported(memory, path)
+    assert (report.inserted, report.kept_forgotten, texts(memory)) == (0, 1, [])
+
+
+def test_pasted_lines_are_memories_under_their_heading(memory: Memory, tmp_path: Path):
+    imported(memory, made(tmp_path, "pasted.txt"))
+    assert {record.text: record.tags for record in memory.list(limit=10)} == {
+        "Likes tea, never coffee": ("preferences",),
+        "Uses metric units": ("preferences",),
+        "Builds bridges in Osaka.": ("work",),
+    }
+
+
+def test_fields_of_others_become_ours(memory: Memory, tmp_path: Path):
+    imported(memory, made(tmp_path, "claude-mem.db"))
+    record = memory.get("claude-mem:observation-7")
+    assert (record.source_project, record.tags, record.references) == ("shop", ("bugfix", "http"), ("shop/client.py",))
+    assert record.created_at.isoformat() == "2026-03-01T09:00:00+00:00"
+    assert "POST is not repeated" in record.text
+
+
+def test_an_unpacked_export_is_imported_like_the_zip_file(memory: Memory, tmp_path: Path):
+    folder = tmp_path / "unpacked"
+    with zipfile.ZipFile(made(tmp_path, "claude.zip")) as archive:
+        archive.extractall(folder)
+    imported(memory, folder)
+    assert imported(memory, tmp_path / "claude.zip").inserted == 0
+
+
+def test_a_zip_file_that_would_fill_the_disk_is_refused(tmp_path: Path):
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("conversations.json", "w") as file:
+        for _ in range(80):
+            file.write(b" " * (1 << 20))
+    with pytest.raises(ImportFailed, match=r"claims 83,886,080 bytes"):
+        recognise(path)
+
+
+def test_takeout_as_a_page_says_how_to_get_json(tmp_path: Path):
+    path = products.zipped(tmp_path / "t.zip", {"Takeout/My Activity/Gemini Apps/MyActivity.html": "<html>"})
+    with pytest.raises(ImportFailed, match="as a page of HTML"):
+        recognise(path)
+
+
+def test_an_import_that_is_killed_goes_on_where_it_stopped(tmp_path: Path):
+    conversations = [products.chatgpt_conversation(f"c-{number}", f"Question {number}?") for number in range(300)]
+    path = products.zipped(tmp_path / "chatgpt.zip", {"conversations.json": json.dumps(conversations)})
+    store = str(tmp_path / "memory.db")
+    environment = {**os.environ, "PERDURE_STORE": store, "PERDURE_EMBEDDER": "none"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "perdure", "import", str(path)],
+        env=environment,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        assert process.stderr
+        assert "if it is interrupted, take it back" in process.stderr.readline()
+        process.send_signal(signal.SIGKILL)
+    with Memory(store, embedder="none") as memory:
+        before = len(memory.conversations())
+        report = imported(memory, path)
+        assert report.inserted + report.present == 900
+        assert len(memory.conversations()) == 300 > before
+        assert len(memory.conversation("chatgpt-c-7").messages()) == 3
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.lists(st.dictionaries(st.text(), JSON), max_size=5), st.booleans(), st.integers(1, 7))
+def test_objects_are_read_one_at_a_time_as_json_reads_them_at_once(
+    items: list[dict[str, Any]], ascii_only: bool, chunk: int
+):
+    class Slow(BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return super().read(chunk)
+
+    text = json.dumps(items, ensure_ascii=ascii_only, indent=1).encode("utf-8", "surrogatepass")
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return
+    assert [item.value for item in json_items(Slow(text), "x")] == items
+    named = json.dumps({"other": [{"a": [1]}], "items": items, "n": 1}, ensure_ascii=ascii_only).encode()
+    assert [item.value for item in json_items(Slow(named), "x", ("items",))] == items
+
+
+def test_a_large_document_is_never_whole_in_memory():
+    document = json.dumps([{"text": "x" * 1000, "n": number} for number in range(20_000)]).encode()
+    tracemalloc.start()
+    count = sum(1 for _ in json_items(BytesIO(document), "x"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 20_000
+    assert peak < 8 << 20 < len(document)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory a process ever had")
+def test_a_large_export_is_imported_in_200_megabytes(tmp_path: Path):
+    """`make soak` makes a gigabyte."""
+    path, size = tmp_path / "chatgpt.zip", int(os.environ.get("PERDURE_EXPORT_MB", "4")) << 20
+    filler = "Some long answer about bridges. " * 1000
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        written = part = 0
+        while written < size:
+            with archive.open(f"conversations-{part:03}.json", "w") as file:
+                file.write(b"[")
+                for number in range(100):
+                    conversation = json.dumps(products.chatgpt_conversation(f"c-{part}-{number}", filler))
+                    file.write((b"," if number else b"") + conversation.encode())
+                    written += len(conversation)
+                file.write(b"]")
+            part += 1
+    # Not `getrusage`, which counts what the process was before it became Python: the tests themselves.
+    script = (
+        "import re, sys; from pathlib import Path; from perdure import Memory;"
+        "from perdure.bank.importers.store import find_importer, import_with;"
+        "from perdure.bank.sections import ImportOptions;"
+        "memory = Memory(sys.argv[2], embedder='none'); path = Path(sys.argv[1]);"
+        "report = import_with(memory, find_importer(path), path, ImportOptions());"
+        "status = Path('/proc/self/status').read_text('utf-8');"
+        "print(report.kinds['conversations'], re.search(r'VmHWM:\\s+(\\d+)', status)[1])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path), str(tmp_path / "memory.db")],
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    conversations, kilobytes = map(int, done.stdout.split())
+    assert conversations == part * 100
+    assert kilobytes < 200 << 10
+
+
+def test_an_importer_s_errors_are_those_of_the_file_and_not_of_the_store(tmp_path: Path, memory: Memory):
+    path = products.zipped(tmp_path / "locked.zip", {"conversations.json": "[1, 2"})
+    with pytest.raises(ImportFailed):
+        import_with(memory, products_importer("ChatGPT export"), path, ImportOptions())
+    with pytest.raises(NotFound):
+        memory.get("chatgpt:x")
+
+
+def products_importer(kind: str) -> Any:
+    from perdure.bank.importers.store import IMPORTERS
+
+    return IMPORTERS[kind]
