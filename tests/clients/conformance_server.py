@@ -149,7 +149,11 @@ class Reported:
 REPORTED = Reported()
 
 if __name__ == "__main__":
-    for name, value in {"CallerProtocol": FixtureProtocol, "progress": REPORTED.report, "_TICK": 0.02}.items():
+    for name, value in {
+        "CallerProtocol": FixtureProtocol,
+        "progress": REPORTED.report,
+        "_PROGRESS_SECONDS": 0.02,
+    }.items():
         setattr(mcp_endpoint, name, value)
     sys.argv = ["perdure", "serve", *sys.argv[1:]]
     main()
