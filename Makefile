@@ -5,10 +5,12 @@ VENV   := .venv
 BENCH  := .venv-bench
 CLIENTS := .venv-clients
 HOSTS  := .venv-hosts
+ADAPTERS := .venv-adapters
 API    := .venv-api
 CHROMA := .venv-chroma
 DOCS   := .venv-docs
 TRAINING := .venv-training
+WEB    := .venv-web
 BIN    := $(VENV)/bin
 INSTALL := install -qq --disable-pip-version-check --no-deps
 PIP    := -m pip $(INSTALL)
@@ -26,7 +28,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients test-hosts check format docs fuzz test-api test-postgres soak soak-postgres bench bench-postgres bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-hooks bench-session bench-told bench-secrets bench-peers bench-serve bench-embedder training-data train train-judge lock build clean
+.PHONY: help setup demo test test-clients test-hosts test-adapters test-web check format docs fuzz test-api test-postgres soak soak-postgres bench bench-postgres bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-index bench-hooks bench-session bench-told bench-secrets bench-peers bench-serve bench-web bench-embedder training-data train train-judge lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +60,37 @@ test-clients: setup $(CLIENTS)/.ready  ## Clients of others, in Python and Node,
 test-hosts: setup $(HOSTS)/.ready  ## Four coding agents, each a whole turn with `perdure mcp`, against a scripted model
 	PERDURE_HOSTS=$(HOSTS) $(BIN)/pytest tests/hosts
 
+test-web: setup $(WEB)/.ready  ## The page in a real Chromium; PICTURES=docs/web makes the screenshots of its page anew
+	@{ command -v chromium || command -v chromium-browser; } >/dev/null || { echo "test-web: Chromium is not there; on Debian: apt-get install chromium"; exit 1; }
+	PERDURE_WEB=$(WEB) $(if $(PICTURES),PERDURE_PICTURES=$(abspath $(PICTURES))) $(BIN)/pytest tests/web_browser
+
+$(WEB)/.ready: requirements/web.txt | $(VENV)/.ready
+	@echo "test-web: environment with playwright in $(WEB), apart from Perdure's own (the first time about 50 MB to download)"
+	@$(PYTHON) -m venv --clear --without-pip $(WEB)
+	@$(BIN)/python -m pip --python $(WEB)/bin/python $(INSTALL) --no-compile --require-hashes -r $<
+	@touch $@
+
+# Clones of the repositories whose tests are run may be named where they cannot be fetched; the commits stand in
+# tests/adapters/test_foreign.py.
+test-adapters: setup $(ADAPTERS)/.ready  ## Agents of every framework on a memory, and the frameworks' own tests; LANGGRAPH_REPO=path names a clone
+	$(BIN)/basedpyright --warnings --project tests/adapters/pyrightconfig.json
+	$(ADAPTERS)/bin/python $(ADAPTED) tests/adapters
+	$(ADAPTERS)/floors/bin/python $(ADAPTED) tests/adapters --ignore tests/adapters/test_foreign.py
+
+# What frameworks warn of is not ours to mend, and their tests bring loops of their own.
+ADAPTED := -m pytest -n $(JOBS) -p no:asyncio -o filterwarnings=ignore
+
+$(ADAPTERS)/.ready: requirements/adapters.txt requirements/adapters-floors.txt pyproject.toml | $(VENV)/.ready
+	@echo "adapters: environments in $(ADAPTERS), apart from Perdure's own, with the newest frameworks and the oldest ones"
+	@$(PYTHON) -m venv --clear --without-pip $(ADAPTERS)
+	@$(PYTHON) -m venv --clear --without-pip $(ADAPTERS)/floors
+	@echo "adapters: locked packages, each checked by its hash (the first time about 400 MB to download, 1.4 GB on disk)"
+	@$(BIN)/python -m pip --python $(ADAPTERS)/bin/python $(INSTALL) --no-compile --require-hashes -r requirements/adapters.txt
+	@$(BIN)/python -m pip --python $(ADAPTERS)/floors/bin/python $(INSTALL) --no-compile --require-hashes -r requirements/adapters-floors.txt
+	@$(BIN)/python -m pip --python $(ADAPTERS)/bin/python $(INSTALL) --no-build-isolation -e . ./packages/minilm
+	@$(BIN)/python -m pip --python $(ADAPTERS)/floors/bin/python $(INSTALL) --no-build-isolation -e . ./packages/minilm
+	@touch $@
+
 check: setup  ## Lint, format, types, architecture and docs; no tests
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -71,6 +104,7 @@ format: setup  ## Put the code into its format
 
 docs: setup $(DOCS)/.ready  ## Write docs/reference again, from the code, and build the site, its links checked and its search included
 	$(BIN)/python tools/docs.py
+	$(BIN)/python tools/typescript.py
 	@rm -rf site
 	@# A warning, such as a link or an anchor that leads nowhere, is an error.
 	$(DOCS)/bin/python -m sphinx --quiet --fail-on-warning --fresh-env --doctree-dir $(DOCS)/pages --conf-dir docs . site
@@ -100,16 +134,18 @@ $(API)/.ready: requirements/api.txt
 # operations that a disk refuses.
 soak-postgres: KILLS = 200
 soak-postgres: setup  ## Kill clients and servers of PostgreSQL, half each (KILLS=200), and count what survived
-	PERDURE_KILLS=$(KILLS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -s tests/faults/test_postgres_kills.py
+	PERDURE_KILLS=$(KILLS) PERDURE_COPIED=10000 PERDURE_COPY_KILLS=20 PYTHONWARNDEFAULTENCODING=1 \
+	$(BIN)/pytest -s tests/faults/test_postgres_kills.py tests/faults/test_copy_kills.py
 
 test-postgres: setup  ## The contract of a store, and everything else about PostgreSQL, on a server that the tests start
-	PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -n $(JOBS) tests/store -k "postgres or copy" tests/faults/test_postgres_kills.py
+	PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -n $(JOBS) tests/store -k "postgres or copy" \
+	tests/faults/test_postgres_kills.py tests/faults/test_copy_kills.py tests/recall/test_inside_database.py
 
 bench-postgres: setup  ## What a store in PostgreSQL costs beside one in a file, as ratios of one run
 	$(BIN)/python -m bench.postgres
 
 soak: COUNTS = PERDURE_COMBINATIONS=5175 PERDURE_REQUESTS=12000 PERDURE_MIXED_KILLS=56 PERDURE_MIXED_CALLS=13577 \
-	PERDURE_MIXED_ERASED=1049 PERDURE_POINTS=508
+	PERDURE_MIXED_ERASED=1049 PERDURE_POINTS=508 PERDURE_EXPORT_MB=1000 PERDURE_INDEX_KILLS=200
 soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived; tokens, made-up requests, failing disks in full
 	PERDURE_KILLS=$(KILLS) PERDURE_MESSAGES=20000 PERDURE_CALLS=50 PERDURE_SECONDS=60 PERDURE_ORPHANS=50 $(COUNTS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
 
@@ -134,11 +170,17 @@ bench-keywords: setup  ## Whether the keywords we choose meet their criterion; L
 bench-warm: setup  ## What a warm recall costs beside a bare scan, as ratios; WARM=--large to 1M
 	$(BIN)/python -m bench.warm $(WARM)
 
+bench-index: setup  ## What the index file gives to new processes, servers and memory, as ratios; INDEX="--workers --save" and more
+	$(BIN)/python -m bench.index $(INDEX)
+
 bench-secrets: setup  ## How many planted secrets are found, and what harmless text is touched; LOCOMO=path adds turns
 	$(BIN)/python -m bench.secrets $(LOCOMO)
 
 bench-peers: $(BENCH)/.ready  ## The same, in one run with chromadb, lancedb, sqlite-vec and txtai
 	$(BENCH)/bin/python -m bench --peers
+
+bench-web: setup  ## What the page costs at 100,000 memories, beside the verbs behind it; PAGE_BENCH="20000 --save" and more
+	$(BIN)/python -m bench.web $(PAGE_BENCH)
 
 bench-hooks: setup  ## What a hook costs at each event, as ratios to a bare interpreter
 	$(BIN)/python -m bench.hooks
@@ -224,6 +266,7 @@ $(HOSTS)/.ready: requirements/hosts.txt requirements/hosts/package.json requirem
 lock: LOCK = $(UV) pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes --no-header
 # perdure-minilm is built here, so no lock names it; pyproject.toml tells the resolver where it is.
 lock: COMPILE = $(LOCK) --no-emit-package perdure-minilm --extra local --extra server --extra postgres pyproject.toml
+lock: FRAMEWORKS = $(foreach name,adk agent-framework anthropic langchain langgraph llama-index openai-agents pydantic-ai strands,--extra $(name))
 lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(COMPILE) --excludes requirements/excludes.txt -o requirements/runtime.txt
 	$(COMPILE) --excludes requirements/excludes.txt -c requirements/runtime.txt requirements/model.in requirements/dev.in -o requirements/dev.txt
@@ -234,11 +277,17 @@ lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(LOCK) requirements/api.in -o requirements/api.txt
 	$(LOCK) --excludes requirements/bench-excludes.txt requirements/chroma.in -c requirements/bench.txt -o requirements/chroma.txt
 	$(LOCK) requirements/docs.in -o requirements/docs.txt
+	$(LOCK) requirements/web.in -o requirements/web.txt
+	$(COMPILE) $(FRAMEWORKS) --excludes requirements/bench-excludes.txt requirements/model.in requirements/adapters.in -o requirements/adapters.txt
+	$(COMPILE) $(FRAMEWORKS) --resolution lowest-direct --excludes requirements/bench-excludes.txt requirements/model.in requirements/adapters.in -o requirements/adapters-floors.txt
 
-build: setup  ## Build the two wheels into dist/: perdure, and perdure-minilm with the weights of the local model
+build: setup $(CLIENTS)/.ready  ## Build into dist/: the wheels perdure and perdure-minilm (the local model), and the TypeScript client
 	$(BIN)/hatchling build --target wheel
 	cd packages/minilm && ../../$(BIN)/hatchling build --target wheel --directory ../../dist
+	$(CLIENTS)/bin/node $(CLIENTS)/node/node_modules/typescript/bin/tsc --project packages/typescript
+	cd packages/typescript && PATH="$(CURDIR)/$(CLIENTS)/bin:$$PATH" npm pack --silent --pack-destination ../../dist
+	mv dist/perdure-client-*.tgz dist/perdure-client.tgz
 
 clean:  ## Remove everything that make has built
-	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(HOSTS) $(API) $(CHROMA) $(DOCS) $(TRAINING) bench/.cache dist site .coverage* .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(CLIENTS) $(HOSTS) $(ADAPTERS) $(API) $(CHROMA) $(DOCS) $(TRAINING) $(WEB) bench/.cache dist packages/typescript/lib site .coverage* .pytest_cache .ruff_cache .hypothesis
 	find src tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -164,11 +164,11 @@ def postgres_server() -> Iterator[PostgresServer]:
     """One real PostgreSQL server for all tests of this process. Where the wheel has no build, these tests are skipped;
     in CI it has one.
     """
-    from postgres_server import PostgresServer, binaries
+    from postgres_server import CitusCluster, PostgresServer, binaries, citus_shards
 
     if binaries() is None:
         pytest.skip("the wheel of PostgreSQL has no build for this machine")
-    server = PostgresServer()
+    server = CitusCluster() if citus_shards() else PostgresServer()
     yield server
     server.remove()
 

@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 import psycopg
+from postgres_server import citus_shards
 
 from perdure.location import locate
 from perdure.store.postgres.address import Address, parse_address
@@ -21,12 +22,23 @@ _CONTENT = (*NAMESPACE_TABLES, "generation", "serving", "provider_call", "lease"
 class EmptyStores:
     """Schemas of one kind on one server. A schema is free again when the store that used it is closed."""
 
-    def __init__(self, server: PostgresServer, *, partitions: int = 0, role: str | None = None, prepare: str = "on"):
+    def __init__(
+        self,
+        server: PostgresServer,
+        *,
+        partitions: int = 0,
+        role: str | None = None,
+        prepare: str = "on",
+        pgvector: bool = False,
+        pooled: bool = False,
+    ):
         self._server = server
+        self._database = server.database_with_pgvector() if pgvector else "postgres"
         self._partitions = partitions
         self._role = role
         self._prepare = prepare
-        self._prefix = f"t{partitions}{role or ''}{prepare}_"
+        self._pooler = {"port": str(server.pooler().port)} if pooled else dict[str, str]()
+        self._prefix = f"t{partitions}{role or ''}{prepare}{'p' if pooled else ''}_"
         self._count = 0
         self._free: list[str] = []
         self._used: dict[PostgresStore, str] = {}
@@ -34,8 +46,8 @@ class EmptyStores:
             server.make_role(role)
 
     def url(self, schema: str, user: str | None = None) -> str:
-        options = {"schema": schema} | ({"prepare": "off"} if self._prepare == "off" else {})
-        return self._server.url(user=user or self._role or "perdure", **options)
+        options = {"schema": schema} | ({"prepare": "off"} if self._prepare == "off" else {}) | self._pooler
+        return self._server.url(self._database, user=user or self._role or "perdure", **options)
 
     def new_schema(self) -> str:
         """An empty one."""
@@ -51,11 +63,19 @@ class EmptyStores:
             return schema
         self._count += 1
         schema = f"{self._prefix}{self._count}"
-        migrate(self._address(schema, "perdure"), partitions=self._partitions, role=self._role)
+        # Not through a pooler: a migration has settings of its own.
+        location = locate(self._server.url(self._database, schema=schema))
+        shards = citus_shards()
+        partitions = 0 if shards else self._partitions
+        address = parse_address(location.address, location.shown)
+        migrate(address, partitions=partitions, shards=shards, role=self._role)
         return schema
 
     def _empty(self, schema: str) -> None:
-        with closing(psycopg.connect(self._server.url(), autocommit=True)) as connection, connection.pipeline():
+        with (
+            closing(psycopg.connect(self._server.url(self._database), autocommit=True)) as connection,
+            connection.pipeline(),
+        ):
             connection.execute("BEGIN")
             connection.execute("SET LOCAL perdure.everywhere = 'on'")
             for table in _CONTENT:

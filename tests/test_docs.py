@@ -30,6 +30,7 @@ MARKDOWN = sorted(
     for folder in (
         "",
         "docs",
+        "docs/adapters",
         "docs/reference",
         "bench",
         "bench/learn/sets",

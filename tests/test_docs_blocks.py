@@ -50,6 +50,7 @@ OTHERS = {
 # Commands that are parsed and not run, with the reason.
 PARSED = {
     "perdure doctor claude-code": "it starts a server, and asks Claude Code: tests/hosts",
+    "perdure ui": "it serves until it is ended: tests/web/test_running.py",
     "perdure doctor --online": "it asks a provider; tests/cli/test_models.py",
 }
 # Blocks, by page and how they begin, that are not run, with the reason.
@@ -59,6 +60,12 @@ NOT_RUN = {
     ("docs/postgres.md", "pip install"): "it needs a server: tests/store/test_postgres_docs.py",
     ("docs/postgres.md", "perdure copy"): "it needs a server: tests/store/test_copy.py",
     ("docs/postgres.md", "CREATE ROLE"): "it needs a server: tests/store/test_postgres_docs.py",
+    ("docs/postgres.md", "ALTER DATABASE"): "it needs a cluster of Citus: tests/postgres_server.py makes one so",
+    ("docs/postgres.md", "perdure migrate"): "it needs a cluster of Citus: tests/postgres_server.py makes one so",
+    ("docs/deploy.md", "uv tool install"): "it needs systemd: tests/test_packaging.py",
+    ("docs/deploy.md", "sed "): "it needs launchd: tests/test_packaging.py",
+    ("docs/deploy.md", "make build"): "it needs podman: tests/test_packaging.py",
+    ("docs/typescript.md", ""): "it needs Node and a server: tests/clients/test_typescript.py",
     ("docs/postgres.md", "services:"): "it needs a server: tests/store/test_postgres_docs.py",
     ("docs/models.md", "$ perdure doctor"): "it needs 10,000 memories and another model: tests/test_model_change.py",
     ("docs/models.md", "import tiktoken"): "it needs a package that is not ours: tests/test_token_counters.py",

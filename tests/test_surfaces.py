@@ -104,7 +104,7 @@ COMMANDS: Mapping[str, Shown] = {
     "work": Shown("work"),
     "backup": Shown("backup", {"file": "path"}),
     "restore-backup": Shown("restore_backup", {"file": "path", "no_keep": "keep"}, own="yes"),
-    "export": Shown("export", {"file": "target"}, own="overwrite"),
+    "export": Shown("export", {"file": "target"}, own="overwrite format"),
     "import": Shown("import_", {"path": "source"}, own="tool"),
     "chat import": Shown("import_messages", {"file": "source"}),
     "chat list": Shown("conversations"),
@@ -115,7 +115,7 @@ COMMANDS: Mapping[str, Shown] = {
 # Commands about settings, hosts, servers and sessions: they call no one verb.
 NO_VERB = {
     "namespaces", "copy", "migrate", "serve", "token", "config", "bank", "retro", "session", "mcp", "hook", "install",
-    "uninstall", "demo",
+    "ui", "uninstall", "demo",
     "completion",
 }  # fmt: skip
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from perdure import Memory
 from perdure.errors import InvalidInput, NotFound
 from perdure.model import Recall
-from perdure.recall import recaller
 from perdure.recall.past_index import LOST
 from perdure.settings import load
 from perdure.testing.embedder import WordEmbedder
@@ -483,12 +482,3 @@ def test_of_any_history_every_moment_is_found_again_by_words(history: list[tuple
 @given(steps)
 def test_of_any_history_every_moment_is_found_again_by_meaning(history: list[tuple[str, int]]):
     _travels(lambda: WordEmbedder(256), history, scores=False)
-
-
-def test_without_numpy_the_past_is_not_searched_and_the_answer_says_so(monkeypatch: pytest.MonkeyPatch, days: Days):
-    with Memory(":memory:", embedder="none", clock=days) as memory:
-        memory.remember("tea on monday")
-        then = days.pass_one()
-        monkeypatch.setattr(recaller, "_has_numpy", lambda: False)
-        answer = memory.recall("tea", known_at=then)
-        assert (list(answer), answer.notes[0]) == ([], recaller.NO_PAST)

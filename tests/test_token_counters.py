@@ -112,7 +112,7 @@ def test_a_counter_that_does_not_count_is_refused_before_a_store_is_made(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("counter", "sentence"), [(12, "is no function"), (broken, "ValueError: no vocabulary")])
+@pytest.mark.parametrize(("counter", "sentence"), [(12, "is not a function"), (broken, "ValueError: no vocabulary")])
 def test_a_counter_that_cannot_be_called_is_refused(tmp_path: Path, counter: Any, sentence: str):
     with pytest.raises(InvalidInput, match=sentence):
         opened(tmp_path, counter)

@@ -485,7 +485,8 @@ def methods(thing: type) -> list[tuple[str, Callable[..., Any]]]:
     """The public ones, its own first and then those of its groups, in the order of the source."""
     order = [cls.__module__ for cls in thing.__mro__]
     found = inspect.getmembers(thing, inspect.isfunction)
-    public = [(name, method) for name, method in found if not name.startswith("_")]
+    # The verbs of an `AsyncMemory` are those of `Memory`.
+    public = [pair for pair in found if not pair[0].startswith("_") and pair[1].__module__ in order]
     return sorted(public, key=lambda pair: (order.index(pair[1].__module__), pair[1].__code__.co_firstlineno))
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from perdure.learn.third_person import tell
+from perdure.learn.rules.english.third_person import tell
 
 TEXTS: Final = Path(__file__).parent / "texts" / "judge"
 ENDS: Final = "ends"

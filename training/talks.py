@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 from perdure.embed.judge import judge
 from perdure.embed.local import LocalEmbedder
-from perdure.learn.statements import statements
+from perdure.learn.rules.english.statements import statements
 from training import templates
 from training.changes import NAMES, USER, told
 from training.inference import turns_of_personas

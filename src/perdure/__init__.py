@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from perdure import errors
+    from perdure.async_memory import AsyncMemory
     from perdure.episodes.conversation import Conversation
     from perdure.errors import PerdureError
     from perdure.learn.merge_results import MergeStep, Saved
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
         Revision,
         Signal,
         Skipped,
+        SuggestedBy,
+        Suggestions,
         Summary,
         Triggered,
         Version,
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
+    "AsyncMemory",
     "Backup",
     "BackupRestored",
     "BudgetState",
@@ -107,6 +111,8 @@ __all__ = [
     "SemanticMemoryStore",
     "Signal",
     "Skipped",
+    "SuggestedBy",
+    "Suggestions",
     "Summary",
     "Triggered",
     "Version",
@@ -115,6 +121,7 @@ __all__ = [
 
 
 _ELSEWHERE = {
+    "AsyncMemory": "perdure.async_memory",
     "Conversation": "perdure.episodes.conversation",
     "Decision": "perdure.learn.results",
     "Memory": "perdure.memory",

@@ -23,6 +23,11 @@ _TIMES_UNDERSTOOD: Final = (
     "Use words such as 'yesterday', 'last week', '3 days ago' or 'March 2025', a span such as 3d or 24h, or a date "
     "such as 2026-03-14 or 2026-03-14T09:26:53Z. Nothing was changed."
 )
+# In seconds: how long each is, and from where on it is said.
+_LENGTHS: Final = (
+    ("year", 365 * 86400, 365 * 86400), ("month", 30 * 86400, 60 * 86400), ("week", 7 * 86400, 14 * 86400),
+    ("day", 86400, 86400), ("hour", 3600, 3600), ("minute", 60, 60),
+)  # fmt: skip
 _EITHER_DAY: Final = pattern(r"([0-9]{1,2})[/-]([0-9]{1,2})[/-]([0-9]{4})")
 
 
@@ -109,6 +114,19 @@ def local_day(moment: datetime) -> str:
         return date.fromtimestamp(moment.timestamp()).isoformat()  # noqa: DTZ012 - in the zone of the process
     except (ValueError, OverflowError, OSError):
         return moment.date().isoformat()
+
+
+def age(time: datetime, now: datetime | None = None) -> str:
+    """`3 days ago`, `in 2 weeks`, `just now`."""
+    seconds = ((now or system_clock()) - time).total_seconds()
+    # What is to be in 90 days is said a moment later. What was a moment ago is no minute yet.
+    distance = int(abs(seconds)) if abs(seconds) < 60 else int(abs(seconds) + 30) // 60 * 60  # noqa: PLR2004
+    for word, length, least in _LENGTHS:
+        if distance >= least:
+            count = (distance + length // 2) // length
+            told = f"{count} {word}{'' if count == 1 else 's'}"
+            return f"{told} ago" if seconds > 0 else f"in {told}"
+    return "just now"
 
 
 def parse_time(

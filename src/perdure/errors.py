@@ -1,7 +1,7 @@
 """Every way Perdure can refuse, as one tree.
 
 Each class has a stable `code`, an `exit_code` for the command line, and a docstring that is its default sentence.
-Whoever raises one may give a sharper sentence and must leave a remedy: what the user can do about it.
+Code that raises one may give a sharper sentence, and must leave a remedy: what the user can do about it.
 
     PerdureError
     ├── InvalidInput            bad_input       a value that cannot be stored or asked for
@@ -35,7 +35,7 @@ Whoever raises one may give a sharper sentence and must leave a remedy: what the
     │   ├── StoreReadOnly       store_read_only
     │   ├── StoreMissing        store_missing   there is no file, and this does not make one
     │   ├── StoreUnreachable    store_unreachable   (retryable) the server that holds it does not answer
-    │   │   └── OutcomeUnknown      outcome_unknown     nobody knows whether the change was kept
+    │   │   └── OutcomeUnknown      outcome_unknown     unknown whether the change was kept
     │   ├── StoreRemote         store_remote    this needs the store's file, and a server has it
     │   ├── StoreUnable         store_unable       the kind of store in use cannot do that
     │   ├── StoreUnreadable     store_unreadable   cannot be opened at all
@@ -257,7 +257,7 @@ class Unauthenticated(AccessDenied):
         ", where the server runs, makes one.",
         python="Give one as `Memory(token=…)`, or put it into PERDURE_TOKEN; `perdure token create`, where the server "
         "runs, makes one.",
-        http="Send one as `Authorization: Bearer TOKEN`; `perdure token create` makes one. Whoever runs the server can "
+        http="Send one as `Authorization: Bearer TOKEN`; `perdure token create` makes one. The server's operator can "
         "run that command.",
     )
 

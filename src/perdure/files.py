@@ -53,7 +53,7 @@ def private_folder(folder: Path) -> list[Path]:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Put a file in the place of what was there; nobody ever sees half of it, and its owner alone may read it."""
+    """Put a file in the place of what was there; no reader ever sees half of it, and its owner alone may read it."""
     private_folder(path.parent)
     staged = path.with_name(f"{path.name}.{os.getpid()}")
     with open_private(staged, "wb") as file:

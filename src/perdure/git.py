@@ -18,12 +18,12 @@ from time import monotonic
 from typing import IO, Final, NamedTuple
 
 from perdure.files import read_regular
-from perdure.project import unconfirmed_root
+from perdure.project import ProjectFolder
 from perdure.text.patterns import pattern
 
 SECONDS: Final = 0.5
-_MOST_OUTPUT: Final = 64 << 20
-_AT_ONCE: Final = 1 << 20
+_MAX_OUTPUT_BYTES: Final = 64 << 20
+_READ_BYTES: Final = 1 << 20
 _MOST_COMPARED: Final = 16 << 20
 # A folder that is not there: nothing can be found in it.
 _NOWHERE: Final = f"{os.devnull}/nothing"
@@ -58,7 +58,7 @@ def git(folder: str | os.PathLike[str], *arguments: str, seconds: float = SECOND
     """
     root, program = work_tree(folder), find_git()
     # Git would tell the other repository that its worktree is here now.
-    if seconds <= 0 or root is None or program is None or unconfirmed_root(root) is not None:
+    if seconds <= 0 or root is None or program is None or ProjectFolder(root).claimed_root is not None:
         return None
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environ = {**kept, **_ENVIRONMENT, "PATH": os.pathsep.join(search_path()) if is_script(program) else _NOWHERE}
@@ -85,16 +85,16 @@ def git(folder: str | os.PathLike[str], *arguments: str, seconds: float = SECOND
             with suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-    if process.returncode != 0 or sum(map(len, printed)) > _MOST_OUTPUT:
+    if process.returncode != 0 or sum(map(len, printed)) > _MAX_OUTPUT_BYTES:
         return None
     return b"".join(printed).decode("utf-8", "replace")
 
 
 def _read(stream: IO[bytes], printed: list[bytes]) -> None:
-    """In a thread of its own, so that nobody waits for a pipe longer than they want."""
+    """In a thread of its own, so that no caller waits for a pipe longer than it wants."""
     size = 0
     with suppress(OSError, ValueError), stream:
-        while size <= _MOST_OUTPUT and (part := stream.read(_AT_ONCE)):
+        while size <= _MAX_OUTPUT_BYTES and (part := stream.read(_READ_BYTES)):
             printed.append(part)
             size += len(part)
 

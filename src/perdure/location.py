@@ -81,7 +81,7 @@ class StoreLocation:
 
     @property
     def is_missing(self) -> bool:
-        """Whether it is a file that is not there. Of what is elsewhere nobody knows before it is opened."""
+        """Whether it is a file that is not there. For other places that is known only after opening."""
         return self.kind == "file" and not self.path.exists()
 
     def beside(self, name: str) -> Path:
@@ -145,3 +145,9 @@ def refuse_secrets(url: str) -> None:
         if not set(signs).isdisjoint(url):
             remedy = "Write https://host, or on this machine http://127.0.0.1:8733; the token stands apart."
             raise InvalidInput(f"The URL of the store holds {held}.", remedy=remedy)
+
+
+def from_home(path: str) -> str:
+    """A path as a person would type it: `~/memory.db` where it lies below their home."""
+    home = os.environ.get("HOME")
+    return f"~{path.removeprefix(home)}" if home and path.startswith(f"{home}{os.sep}") else path

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from perdure.files import private_folder, write_private
+from perdure.files import private_folder
 
 _MOST_BYTES: Final = 4096
 
@@ -57,16 +57,6 @@ def remove_mark(folder: Path, what: str) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True
-
-
-def put_note(folder: Path, about: str, text: str) -> None:
-    """Note a text about something, in the place of what was noted before."""
-    write_private(folder / mark_name(about), text.encode("utf-8", "surrogatepass"))
-
-
-def noted(folder: Path, about: str) -> str:
-    """Raises OSError where nothing is noted."""
-    return (folder / mark_name(about)).read_bytes().decode("utf-8", "surrogatepass")
 
 
 def marked(folder: Path) -> list[str]:

@@ -8,18 +8,17 @@ from __future__ import annotations
 import builtins
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TextIO, Unpack, cast, get_args, overload
 
 from perdure import lifecycle, model, recall, validation
 from perdure.errors import UnknownChoice, shown
 from perdure.ids import KINDS, content_hash, is_sentence
-from perdure.lifecycle.capacity import UNCHANGED, Limit
-from perdure.lifecycle.comparison import COLD_LINES
 from perdure.open_memory import OpenMemory, is_remote
 from perdure.store.port import Progress
 from perdure.validation import Fields, Filters, KeyedFields, Reference, References, StrPath
 from perdure.values import replace
+from perdure.vocabulary import UNCHANGED, Limit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -322,9 +321,9 @@ class Memory(OpenMemory):
     def match_triggers(
         self, prompt: str, *, limit: int = 3, namespaces: Sequence[str] | None = None, told_in: Sequence[str] = ()
     ) -> tuple[model.Triggered, ...]:
-        """Find the memories of which a trigger phrase stands in the prompt, whatever its case, accents and inflection:
-        the surest match first, then the longest phrase, then the most important memory. No model is asked. `told_in`
-        are the names of the project that asks: what was imported from another that nobody trusts is left out.
+        """Find the memories whose trigger phrase occurs in the prompt, in any case, accents and inflection: the surest
+        match first, then the longest phrase, then the most important memory. No model is asked. `told_in` are the names
+        of the project that asks: imports from another, untrusted project are left out.
         """
         now, most = self._services.context.clock(), validation.check_limit(limit)
         names = [self._namespace] if namespaces is None else validation.check_namespaces(namespaces)
@@ -340,11 +339,11 @@ class Memory(OpenMemory):
         namespaces: Sequence[str] | None = None,
         without: Container[str] = (),
         told_in: Sequence[str] = (),
-    ) -> tuple[model.Record, ...]:
-        """Find what a prompt brings to mind: the memories of which a trigger phrase stands in it, then those that fit
-        it, and hardly less well than the best. Messages of conversations, constitutional memories and those whose ids
-        are in `without` are left out; with `told_in`, the names of the project that asks, also what was imported from
-        another that nobody trusts, and learnings of others that fit little. What is answered counts as recalled.
+    ) -> model.Suggestions:
+        """Find what a prompt brings to mind: the memories whose trigger phrase occurs in it, then those that fit it
+        nearly as well as the best one. Messages of conversations, constitutional memories and those whose ids are in
+        `without` are left out. `told_in` are the names of the project that asks: imports from another, untrusted
+        project are left out, and so are learnings of other projects that fit little. The answer counts as recalled.
         """
         services, most = self._services, validation.check_limit(limit)
         request = recall.query.check_request(
@@ -356,10 +355,13 @@ class Memory(OpenMemory):
         from perdure.recall.fitting import fitting_memories
 
         fitting = fitting_memories(services.recaller().recall(request).hits, places)
-        found = {one.record.id: one.record for one in (*triggered, *fitting)}
-        chosen = [record for id, record in found.items() if id not in without and record.tier != "constitutional"]
-        services.usage.recalled(chosen[:most], request.now)
-        return tuple(chosen[:most])
+        found = {one.record.id: (one.record, model.SuggestedBy(one.phrase)) for one in triggered}
+        for hit in fitting:
+            found.setdefault(hit.record.id, (hit.record, model.SuggestedBy(None, hit.relevance, hit.explain)))
+        seen = (one for id, one in found.items() if id not in without and one[0].tier != "constitutional")
+        chosen = tuple(islice(seen, most))
+        services.usage.recalled([record for record, _ in chosen], request.now)
+        return model.Suggestions(tuple(record for record, _ in chosen), tuple(why for _, why in chosen))
 
     def summarize(
         self, scope: str | None = None, *, token_limit: int = 500, **filters: Unpack[Filters]
@@ -593,14 +595,14 @@ class Memory(OpenMemory):
         return find_facts(self._services, self._namespace, query, filters, limit=limit, history=history, about=about)
 
     def conflicts(self, *, limit: int = 20) -> builtins.list[Proposal]:
-        """List the pairs of memories that cannot both be true and of which nobody has decided yet, newest first. They
-        are proposals: `accept` and `reject` settle them. `uncompared` says how many memories nobody has looked at.
+        """List the undecided pairs of memories that cannot both be true, newest first. They are proposals: `accept` and
+        `reject` settle them. `uncompared` counts the memories that were not compared yet.
         """
         return self.review("conflict", limit=limit)
 
     def uncompared(self) -> int | None:
-        """Count the memories that nobody has compared with those near them, up to a thousand: `work` does it. None
-        where nobody compares: without the local model, and with `learn` other than `auto`.
+        """Count the memories that were not yet compared with those near them, up to a thousand; `work` compares them.
+        None if memories are not compared: without the local model, or with `learn` other than `auto`.
         """
         from perdure.learn.compare_work import uncompared
 
@@ -627,9 +629,8 @@ class Memory(OpenMemory):
         return review(self._services, self._namespace, kind, limit)
 
     def accept(self, proposal: Proposal | Reference, *, keep: Reference | None = None) -> Decision:
-        """Do what is proposed: merge two memories, whatever the gate says, which the notes tell; or let the newer of
-        two that cannot both be true supersede the older, `keep` the one of them that you name. One undo takes it back.
-        Only a person may do this.
+        """Apply a proposal. A merge is made even if the gate objects (see `notes`). In a conflict the newer memory
+        supersedes the older; `keep` names the one to keep instead. One undo takes it back. Only a person may do this.
         """
         from perdure.learn.review import accept
 
@@ -656,10 +657,10 @@ class Memory(OpenMemory):
         project: str | None = None,
     ) -> LearningsFound:
         """Find the learnings for somebody who starts to work, each with its reasons: patterns, anti-patterns and
-        heuristics. Without a query they are ordered by prominence alone. It counts as no use until `injected` says so.
-        `asked` keeps the vectors of queries, so that one that was asked before needs no model. `told_in` are the names
-        of the project that asks: what was imported from another that nobody trusts is left out. With `min_relevance`,
-        from 0 to 1, what fits less by its meaning is left out, and with `project` what was learned in another one.
+        heuristics. Without a query they are ordered by prominence alone. They count as used only when `injected` says
+        so. `asked` keeps the vectors of queries, so that a repeated query needs no model. `told_in` are the names of
+        the project that asks: imports from another, untrusted project are left out. `min_relevance`, from 0 to 1,
+        leaves out what fits less by its meaning, and `project` what was learned in another project.
         """
         from perdure.recall.learnings import find_learnings
 
@@ -777,10 +778,10 @@ class Memory(OpenMemory):
     def restore_backup(
         self, path: StrPath, *, keep: bool = True, erased: StrPath | None = None, progress: Progress | None = None
     ) -> model.BackupRestored:
-        """Make the whole store, all namespaces, what a backup was, all or nothing. A `StoreBusy` error is raised while
+        """Replace the whole store, all namespaces, by a backup, all or nothing. A `StoreBusy` error is raised while
         another process, or another Memory object of this one, has the store open. What was erased here since the
-        backup is erased again. Elsewhere nobody knows of it, unless `erased` names the list beside the store that it
-        was erased from, `<store>-erased`. With `keep`, a backup of what was there is made first.
+        backup is erased again. On another machine, `erased` names the list of what was erased, `<store>-erased` beside
+        the store. With `keep`, a backup of the present store is made first.
         """
         ledger = None if erased is None else validation.check_path(erased)
         return lifecycle.backup.restore_backup(
@@ -814,10 +815,12 @@ class Memory(OpenMemory):
         if validation.check_bool(secrets, "secrets"):
             return lifecycle.secret_sweep.sweep_secrets(services, repair=repair, progress=progress)
         models = lifecycle.provider_check.check_providers(services, online=validation.check_bool(online, "online"))
+        from perdure.recall.index_check import check_index_files
         from perdure.store.capabilities import examine
 
         again = () if ledger is None else lifecycle.erase_again.erase_again(services, ledger)
-        return chain(again, models, examine(services.store, repair=repair))
+        indexes = check_index_files(services.store, repair=repair)
+        return chain(again, models, examine(services.store, repair=repair), indexes)
 
     # -- shared by the verbs -------------------------------------------------------------------------------------------
 
@@ -842,6 +845,8 @@ class Memory(OpenMemory):
             return None
         if services.context.is_in_batch or services.context.surface == "hook":
             return None
+        from perdure.lifecycle.comparison import COLD_LINES
+
         if not services.has_index(namespace) and services.store.position(namespace, generation).seq > COLD_LINES:
             return None
         from perdure.learn.compare import WriteComparison

@@ -7,7 +7,6 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, overload
 
-from perdure.display import html_table, short, short_list
 from perdure.ids import ContentHash, MemoryId
 from perdure.values import field, field_names, value_class
 from perdure.vocabulary import CATEGORIES as CATEGORIES
@@ -45,6 +44,7 @@ INDEXED_STATES: tuple[State, ...] = ("active", "superseded")
 MIN_RELEVANCE = 0.3
 NOTHING: Mapping[str, Json] = {}
 _NO_CONCEPTS: Mapping[str, int] = {}
+_NO_SIGNALS: Mapping[str, Signal] = {}
 _NO_PARTS: Mapping[str, RevertResult] = {}
 
 
@@ -106,6 +106,8 @@ class Record:
     state: State = "active"
 
     def __repr__(self) -> str:
+        from perdure.display import short
+
         return f"<Record #{self.number} {short(self.text)}>"
 
 
@@ -252,9 +254,8 @@ class Filter:
 
 @value_class
 class Contradiction:
-    """That a memory and another one cannot both be true, and that nobody has decided between them: `number` and `text`
-    are of the other one, and `proposal` is what `accept` and `reject` take. `is_newer`: the memory itself was said
-    later than the other one.
+    """An undecided conflict: a memory and another one cannot both be true. `number` and `text` are of the other one,
+    and `proposal` is what `accept` and `reject` take. `is_newer`: the memory itself was said later than the other one.
     """
 
     number: int
@@ -287,6 +288,8 @@ class Remembered:
     contradicts: tuple[Contradiction, ...] = ()
 
     def __repr__(self) -> str:
+        from perdure.display import short
+
         return f"<Remembered {self.outcome} #{self.record.number} {short(self.record.text)}>"
 
 
@@ -411,6 +414,8 @@ class Hit:
         return self.record.text
 
     def __repr__(self) -> str:
+        from perdure.display import short
+
         return f"<Hit {self.relevance:.2f} #{self.record.number} {short(self.record.text)}>"
 
     @property
@@ -459,9 +464,13 @@ class Recall(Sequence[Hit]):
     compared: Compared = _NOT_COMPARED
 
     def __repr__(self) -> str:
+        from perdure.display import short_list
+
         return f"<Recall {self.mode} {short_list(self.hits)}>"
 
     def _repr_html_(self) -> str:
+        from perdure.display import html_table
+
         rows = [(f"{hit.relevance:.2f}", hit.line) for hit in self.hits]
         return html_table(("relevance", "memory"), rows, f"{len(rows)} found ({self.mode})")
 
@@ -707,6 +716,33 @@ class Triggered:
     confidence: float
 
 
+@value_class
+class SuggestedBy:
+    """Why a prompt brings a memory to mind: the trigger `phrase` that stands in it, or how well the memory fits it,
+    with what speaks for that.
+    """
+
+    phrase: str | None = None
+    relevance: float | None = None
+    explain: Mapping[str, Signal] = field(default_factory=lambda: _NO_SIGNALS)
+
+
+@value_class
+class Suggestions:
+    """What a prompt brings to mind, the best first; `why` says it for each of them. A server of version 0.2 does not
+    say why.
+    """
+
+    records: tuple[Record, ...]
+    why: tuple[SuggestedBy, ...] = ()
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
 # -- what looking after the store answers ------------------------------------------------------------------------------
 
 
@@ -735,10 +771,13 @@ class BackupRestored:
 
 @value_class
 class Migrated:
-    """The tables of a store in a database were of `schema_before`, 0 where there were none, and are of `schema` now."""
+    """The tables of a store in a database were of `schema_before`, 0 where there were none, and are of `schema` now.
+    With `pgvector` the database can search by meaning itself.
+    """
 
     schema_before: int
     schema: int
+    pgvector: bool = False
 
 
 @value_class
@@ -823,8 +862,8 @@ class EgressDay:
 
 @value_class
 class BudgetState:
-    """What was sent today, by everybody and for whatever, and how much of it background work may use up; None is no
-    limit. The next day begins at `resets_at`.
+    """What was sent today, for every purpose, and how much background work may send; None means no limit. The next day
+    begins at `resets_at`.
     """
 
     used_tokens: int

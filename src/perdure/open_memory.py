@@ -120,5 +120,15 @@ class OpenMemory:
         return f"<Memory {self._namespace!r} in {self._services.shown!r}>"
 
 
+def namespace_names(memory: OpenMemory) -> list[str]:
+    """The names of all namespaces, without counting what is in them."""
+    return memory._services.store.namespaces()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+def store_address(memory: OpenMemory) -> str:
+    """Where the store is, for people, without counting what is in it."""
+    return memory._services.store.address  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
 # Python names the function that does not know an argument: it shall be the class that the caller named.
 OpenMemory.__init__.__qualname__ = "Memory"

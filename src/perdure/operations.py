@@ -160,8 +160,8 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
         Operation(
             "suggest", "POST", "/v1/suggest", ("read",), "Find what a prompt brings to mind, and what fits it",
             "Without messages of conversations, and without constitutional memories. `without` are ids of memories "
-            "that are left out.",
-            key="records", example={"prompt": "please save context"},
+            "that are left out. `why` says for each of `records` what brought it to mind.",
+            example={"prompt": "please save context"},
         ),
         Operation(
             "learnings", "POST", "/v1/learnings", ("read",), "Find the learnings for somebody who starts to work",
@@ -229,7 +229,7 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
         Operation(
             "conflicts", "GET", "/v1/conflicts", ("read",), "List the pairs of memories that cannot both be true",
             "Until somebody has decided: `/v1/review` accepts and rejects. `uncompared` memories wait for being "
-            "compared; it is null where nobody compares.",
+            "compared; it is null if nothing was compared.",
         ),
         Operation(
             "review", "GET", "/v1/review", ("read",), "List what waits for a person",

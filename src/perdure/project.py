@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -31,17 +32,74 @@ def project_directory(environ: Mapping[str, str]) -> Path | None:
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
 
 
-def project_root(folder: str | os.PathLike[str]) -> Path:
-    """The repository that a folder is in, else the folder itself. A linked worktree belongs to its main one, if that
-    knows it.
+class LinkedWorktree(NamedTuple):
+    """The main worktree of a linked one, and whether it says the same of the two."""
+
+    main: Path
+    is_known: bool
+
+
+class ProjectFolder:
+    """A folder, and the project that it is in. What git says of it is read once: whoever has several questions asks one
+    of these, which every function here takes in the place of its folder.
     """
-    root, worktree = _repository_around(folder)
-    return worktree.main if worktree is not None and worktree.is_known else root
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder: Final = Path(folder)
+
+    def __fspath__(self) -> str:
+        return str(self.folder)
+
+    @cached_property
+    def _repository(self) -> tuple[Path, LinkedWorktree | None]:
+        here = Path(os.path.realpath(self.folder))
+        for candidate in (here, *here.parents):
+            git = candidate / ".git"
+            if git.is_dir():
+                return candidate, None
+            if git.is_file():
+                return candidate, linked_worktree(git)
+        return here, None
+
+    @property
+    def tree(self) -> Path:
+        """Where the working tree begins that the folder is in, be it a linked one; else the folder itself."""
+        return self._repository[0]
+
+    @property
+    def root(self) -> Path:
+        """The repository that the folder is in, else the folder itself. A linked worktree belongs to its main one, if
+        that knows it.
+        """
+        tree, worktree = self._repository
+        return worktree.main if worktree is not None and worktree.is_known else tree
+
+    @property
+    def claimed_root(self) -> Path | None:
+        """The repository that the folder only claims to be a worktree of. One that was moved is known again after `git
+        worktree repair`; that of somebody else would have what is another project's.
+        """
+        _, worktree = self._repository
+        return worktree.main if worktree is not None and not worktree.is_known else None
+
+    @cached_property
+    def label(self) -> str:
+        """What memories call the project that they come from: the name of its repository, be this a folder inside, a
+        worktree or a clone with another name. It is a label and no proof: whoever packs a repository chooses it.
+        """
+        return (_name_of_origin(self.root / ".git" / "config") or self.root.name)[:_MOST_OF_A_NAME]
+
+
+def project_at(folder: str | os.PathLike[str]) -> ProjectFolder:
+    return folder if isinstance(folder, ProjectFolder) else ProjectFolder(folder)
+
+
+def project_root(folder: str | os.PathLike[str]) -> Path:
+    return project_at(folder).root
 
 
 def working_tree(folder: str | os.PathLike[str]) -> Path:
-    """Where the working tree begins that a folder is in, be it a linked one; else the folder itself."""
-    return _repository_around(folder)[0]
+    return project_at(folder).tree
 
 
 def nearest_with(folder: str | os.PathLike[str], *path: str) -> Path:
@@ -54,11 +112,7 @@ def nearest_with(folder: str | os.PathLike[str], *path: str) -> Path:
 
 
 def project_label(folder: str | os.PathLike[str]) -> str:
-    """What memories call the project that they come from: the name of its repository, be this a folder inside, a
-    worktree or a clone with another name. It is a label and no proof: whoever packs a repository chooses it.
-    """
-    root = project_root(folder)
-    return (_name_of_origin(root / ".git" / "config") or root.name)[:_MOST_OF_A_NAME]
+    return project_at(folder).label
 
 
 def _name_of_origin(config: Path) -> str:
@@ -78,32 +132,6 @@ def _name_of_origin(config: Path) -> str:
     path = url.replace("\\", "/").rstrip("/").removesuffix("/.git").removesuffix(".git").rstrip("/")
     name = path.rpartition("/")[2].rpartition(":")[2]
     return name if name.isprintable() and name.strip(". ") else ""
-
-
-def unconfirmed_root(folder: str | os.PathLike[str]) -> Path | None:
-    """The repository that a folder only claims to be a worktree of. One that was moved is known again after `git
-    worktree repair`; that of somebody else would have what is another project's.
-    """
-    _, worktree = _repository_around(folder)
-    return worktree.main if worktree is not None and not worktree.is_known else None
-
-
-class LinkedWorktree(NamedTuple):
-    """The main worktree of a linked one, and whether it says the same of the two."""
-
-    main: Path
-    is_known: bool
-
-
-def _repository_around(folder: str | os.PathLike[str]) -> tuple[Path, LinkedWorktree | None]:
-    here = Path(os.path.realpath(folder))
-    for candidate in (here, *here.parents):
-        git = candidate / ".git"
-        if git.is_dir():
-            return candidate, None
-        if git.is_file():
-            return candidate, linked_worktree(git)
-    return here, None
 
 
 def linked_worktree(git_file: Path) -> LinkedWorktree | None:

@@ -17,7 +17,7 @@ _VERBS: Final[Mapping[str, str]] = {
     "show": "get", "import": "import_", "restore-backup": "restore_backup", "checkpoint list": "checkpoints",
     "checkpoint delete": "delete_checkpoint",
 }  # fmt: skip
-# Commands that are no verb of a memory: whoever runs the program runs them.
+# Commands that are not verbs of a memory: the operator runs them.
 _NO_VERB: Final = frozenset(
     "bank config copy install mcp migrate namespaces retro serve session token uninstall".split()
 )
@@ -36,7 +36,7 @@ _PLACES: Final[Mapping[tuple[str, str], str]] = {
 }
 _PERSON: Final[Mapping[str, str]] = {
     "mcp": "A person can run that command.",
-    "http": "Whoever runs the server can run that command.",
+    "http": "The server's operator can run that command.",
 }
 
 

@@ -28,7 +28,7 @@ from perdure.validation import Fields, Filters, Reference, StrPath, check_query
 # misunderstood.
 _KEY: Final = re.compile(r"\s*key:\S+:.*", re.IGNORECASE | re.DOTALL)
 _EXPLICIT: Final = re.compile(r"\s*(?:oldest|least\s+important|before:\s*[-+:.\dTZ ]+)\s*", re.IGNORECASE)
-# So many calls the turn trace holds.
+# Calls that the turn trace holds.
 MAX_TRACE: Final = 1000
 # The fields that an item and a record have in common.
 _SAME_NAMES: Final = ("key", "version", "importance", "tags", "source", "metadata", "created_at", "updated_at")
@@ -270,7 +270,7 @@ class SemanticMemoryStore:
         return self._memorized(done)
 
     def summarize(self, scope: str | None = None, token_limit: int = 500) -> StoreSummary:
-        """One text of at most so many tokens: the key facts and relationships of all items, or of those in scope."""
+        """One text of at most `token_limit` tokens: key facts and relationships of all items, or of those in scope."""
         summary = self._memory.summarize(scope, token_limit=token_limit)
         self._traced("summarize", scope, *summary.sources)
         sources = tuple(map(self._item, summary.sources))
@@ -311,8 +311,8 @@ class SemanticMemoryStore:
         return self._item(record)
 
     def turn_trace(self) -> tuple[TracedOperation, ...]:
-        """List what was done through this object, reads as well, oldest first: the newest thousand calls. What was
-        written by whomever, and before, is in `memory.log`.
+        """List the newest thousand calls of this object, reads included, oldest first. `memory.log` lists every write,
+        of all writers.
         """
         return tuple(self._trace)
 

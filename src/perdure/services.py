@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 from weakref import WeakSet
 
 from perdure import lifecycle
 from perdure.clock import Clock, system_clock
 from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import Embedder, Generation, check_embedder, why_unavailable
-from perdure.errors import EmbedderUnavailable, InvalidInput, SettingsInvalid, StoreError, shown
+from perdure.errors import EmbedderUnavailable, InvalidInput, PerdureError, SettingsInvalid, StoreError, shown
 from perdure.lifecycle.usage import UseCounter
 from perdure.lifecycle.write_context import WriteContext
 from perdure.model import Filter, Finding, Recall
@@ -52,6 +52,16 @@ class Indexes:
 
     recaller: Recaller | None = None
     triggers: Triggers | None = None
+
+
+# Who lives for a moment asks a server for the vector of a question, before it loads a model for that. A host starts one
+# MCP server for every window: the first has the model for all.
+_SHARING: Final[Mapping[str, Literal["asks", "serves", "both"]]] = {
+    "hook": "asks",
+    "cli": "asks",
+    "mcp": "both",
+    "http": "serves",
+}
 
 
 class Services:
@@ -119,7 +129,7 @@ class Services:
 
     @cached_property
     def judge(self) -> Callable[[Sequence[tuple[str, str]]], Sequence[PairVerdict]] | None:
-        """Who says what a newer statement does to an older one; None where nobody does: rules alone are wanted, no
+        """Who says what a newer statement does to an older one; None without a judge: rules alone are wanted, no
         model is, or the local one is not installed.
         """
         if self.settings.learn != "auto" or not self.wants_vectors:
@@ -134,7 +144,7 @@ class Services:
 
     @property
     def embedder(self) -> Embedder | None:
-        """Who embeds what is written and asked now; None where nobody can, and `embedder_finding` says why."""
+        """The embedder in use; None if there is none, and `embedder_finding` says why."""
         chosen = self.embedders.current()
         return None if chosen.generation is None else chosen.embedder
 
@@ -154,7 +164,8 @@ class Services:
         if generation.provider == "local":
             from perdure.embed import local
 
-            return local.LocalEmbedder(generation=generation) if generation == local.UNTRAINED else embedder
+            if generation == local.UNTRAINED:
+                return local.LocalEmbedder(generation=generation, sharing=_SHARING.get(self.context.surface, "alone"))
         return embedder
 
     def _open_embedder(self, name: str, dimensions: int = 0) -> Embedder:
@@ -164,7 +175,7 @@ class Services:
 
             if reason := local.unavailable():
                 raise reason
-            return local.LocalEmbedder()
+            return local.LocalEmbedder(sharing=_SHARING.get(self.context.surface, "alone"))
         from perdure.embed.registry import open_embedder
 
         return open_embedder(name, self.settings, self.access, dimensions=dimensions)
@@ -192,9 +203,20 @@ class Services:
                     constitution=lambda name: lifecycle.constitution.constitution(self, name).records,
                     make_few_vectors=self._make_few_vectors,
                     memory_bytes=size,
+                    index_limit=self.settings.index_limit,
                     wants_model=self.wants_vectors,
                 )
             return self._indexes.recaller
+
+    def write_index_files(self, *, every: bool = False) -> int:
+        """Write the index files that are missing or behind: of the namespaces that were searched here, or of every one.
+        How many were written. Nothing depends on it, so that nothing fails by it.
+        """
+        recaller = self.recaller() if every else self._indexes.recaller
+        try:
+            return 0 if recaller is None else recaller.write_index_files(every=every)
+        except (OSError, PerdureError):
+            return 0
 
     def has_index(self, namespace: str) -> bool:
         """Whether somebody has searched a namespace, so that what is near something in it is quickly found."""
@@ -278,6 +300,7 @@ class Services:
             return
         if "access" in self.__dict__:
             self.access.close()
+        self.write_index_files()
         if self._owns_store:
             self.store.close()
         else:
@@ -311,24 +334,26 @@ def copy_stores(
             return copy_store(giving, taking, namespaces, lambda one: told(one.name, one.new_lines, one.new_vectors))
 
 
-def migrate_store(settings: Settings, *, partitions: int = 0, role: str | None = None) -> Migrated:
+def migrate_store(settings: Settings, *, partitions: int = 0, shards: int = 0, role: str | None = None) -> Migrated:
     """Make the tables of a store in a database, or bring them up to date. Opening one never does."""
     from perdure.store.postgres.migrate import migrate
 
-    return migrate(_database(settings), partitions=partitions, role=role)
+    return migrate(_database(settings), partitions=partitions, shards=shards, role=role)
 
 
-def migration_statements(settings: Settings, *, partitions: int = 0, role: str | None = None) -> list[str]:
-    """What `migrate_store` would run in an empty database, for whoever lets nobody else run it."""
+def migration_statements(
+    settings: Settings, *, partitions: int = 0, shards: int = 0, role: str | None = None
+) -> list[str]:
+    """What `migrate_store` would run in an empty database, for an administrator who runs it by hand."""
     from perdure.store.postgres.migrate import every_statement
 
-    return every_statement(_database(settings).schema, partitions=partitions, role=role)
+    return every_statement(_database(settings).schema, partitions=partitions, shards=shards, role=role)
 
 
 def _database(settings: Settings) -> Address:
     if settings.store.kind != "database" or settings.store.scheme != "postgresql":
         raise InvalidInput(
-            "The store is no PostgreSQL database, so it has no tables that somebody has to make.",
+            "The store is not a PostgreSQL database, so it has no tables to make.",
             remedy=Remedy(
                 "A store in a file is brought up to date when it is opened. Name a database with ", Flag("store"), "."
             ),

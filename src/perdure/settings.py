@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from perdure.errors import SettingsInvalid, shown
 from perdure.files import directory
@@ -45,18 +45,32 @@ _PRICE_REMEDY: Final = 'Write a model and its price, such as "openai:gpt-5-mini"
 
 @value_class
 class Setting:
-    """One row of the settings table: the reference page is made from these."""
+    """One row of the settings table, from which the reference page is made. Its default is that of the field of
+    `Settings`; `unset` describes it where no value does.
+    """
 
     name: str
     kind: Literal[
         "path", "text", "words", "number", "count", "share", "amount", "switch", "tables", "patterns", "shares"
     ]
-    default: str
     help: str
+    unset: str = ""
 
     @property
     def variable(self) -> str:
         return _PREFIX + self.name.upper()
+
+    @property
+    def default(self) -> str:
+        """As it would be written in the environment."""
+        from dataclasses import fields
+
+        [value] = (field.default for field in fields(cast("Any", Settings)) if field.name == self.name)
+        if self.unset or not isinstance(value, str | int | float | tuple):
+            return self.unset
+        if isinstance(value, tuple):
+            return ",".join(cast("tuple[str, ...]", value))
+        return f"{value:g}" if isinstance(value, float) else str(value).lower()
 
     def located(self, value: Any, environ: Mapping[str, str]) -> Path | StoreLocation:
         named = f"{self.name} (or {self.variable})"
@@ -70,191 +84,163 @@ SETTINGS: Final = (
     Setting(
         "store",
         "path",
-        "the user's data directory",
         "The file that holds the memories; the URL of a server, such as `https://memory.example.org`; or a database, "
         "such as `postgresql://db.example.org/memory`.",
+        unset="the user's data directory",
     ),
-    Setting("namespace", "text", "default", "Namespace to use, such as one for each user. Namespaces never mix."),
+    Setting("namespace", "text", "The namespace to use, such as one for each user. Namespaces never mix."),
     Setting(
         "embedder",
         "text",
-        "local",
         "`local` (the packaged model), `none` (keyword search alone), or a provider and its model, such as "
         "`ollama:nomic-embed-text`; docs/models.md lists them.",
     ),
     Setting(
         "embedder_url",
         "text",
-        "the provider's own",
-        "Where the embedder's server is, such as `http://127.0.0.1:8000/v1`.",
+        "The address of the embedder's server, such as `http://127.0.0.1:8000/v1`.",
+        unset="the provider's own",
     ),
-    Setting(
-        "embedder_dimensions",
-        "count",
-        "0",
-        "How many numbers a vector has, where the model lets you choose; 0: the usual.",
-    ),
-    Setting("llm", "text", "none", "A language model, such as `ollama:qwen3`; `none`: Perdure asks none."),
-    Setting("llm_url", "text", "the provider's own", "Where the language model's server is."),
+    Setting("embedder_dimensions", "count", "The length of a vector, where the model lets you choose; 0: its usual."),
+    Setting("llm", "text", "A language model, such as `ollama:qwen3`; `none`: Perdure asks no model."),
+    Setting("llm_url", "text", "The address of the language model's server.", unset="the provider's own"),
     Setting(
         "egress",
         "words",
-        "none",
         "The hosts that texts may be sent to, such as `api.openai.com`; `none`: nothing leaves this machine.",
+        unset="none",
     ),
     Setting(
-        "provider_seconds",
-        "number",
-        "2",
-        "How long a read or a write waits for a provider; background work waits longer.",
+        "provider_seconds", "number", "How long a read or a write waits for a provider; background work waits longer."
     ),
-    Setting(
-        "daily_tokens", "count", "0", "How many tokens background work may send to providers in a day; 0: any number."
-    ),
-    Setting("daily_cost", "amount", "0", "How much background work may cost in a day, by `prices`; 0: any amount."),
+    Setting("daily_tokens", "count", "Tokens that background work may send to providers in a day; 0: no limit."),
+    Setting("daily_cost", "amount", "What background work may cost in a day, by `prices`; 0: no limit."),
     Setting(
         "prices",
         "tables",
-        "",
         'What a model costs for a million tokens, such as `{"openai:gpt-5-mini" = {input = 0.25, output = 2}}`.',
     ),
     Setting(
         "keywords",
         "text",
-        "auto",
         "Who finds keywords for a memory that came without: `auto` (the language model if there is one, else Perdure "
         "itself), `claude`, `haiku`, `ollama` or `off`.",
     ),
+    Setting("keyword_categories", "words", "The categories whose memories get keywords."),
+    Setting("episode_min_messages", "count", "Minimum number of messages in an episode."),
+    Setting("episode_max_messages", "count", "Maximum number of messages in an episode."),
+    Setting("episode_gap_minutes", "number", "A silence longer than this ends an episode."),
     Setting(
-        "keyword_categories",
-        "words",
-        "anti-patterns,patterns,heuristics",
-        "The categories whose memories get keywords.",
+        "episode_close_minutes", "number", "How long after a conversation's last message its last episode is closed."
     ),
-    Setting("episode_min_messages", "count", "5", "Of fewer messages no episode is made."),
-    Setting("episode_max_messages", "count", "30", "So many messages make an episode in any case."),
-    Setting("episode_gap_minutes", "number", "15", "A longer silence ends an episode."),
-    Setting(
-        "episode_close_minutes",
-        "number",
-        "60",
-        "So long after the last message of a conversation its last episode ends, as if somebody spoke again.",
-    ),
-    Setting("episode_short_message", "count", "5", "A message of so many characters is no reason to end an episode."),
+    Setting("episode_short_message", "count", "A message with at most this many characters does not end an episode."),
     Setting(
         "learn",
         "text",
-        "auto",
-        "Who makes facts of episodes: `auto` (the language model if there is one, else rules), `rules`, `agent` (the "
-        "agent itself, when it asks for episodes) or `off`.",
+        "Who learns facts from episodes: `auto` (the language model if there is one, else rules), `rules`, `agent` "
+        "(the agent itself, when it asks for episodes) or `off`.",
     ),
     Setting(
         "learn_scope",
         "text",
-        "subject",
-        "What a fact is compared with: `subject`, all facts of the namespace about the same person or thing, or "
-        "`conversation`, those of its own conversation alone. With `conversation`, episodes wait in each conversation "
-        "by itself, and what is shorter than an episode stays open.",
+        "The facts that a new fact is compared with: `subject`, all facts of the namespace about the same person or "
+        "thing, or `conversation`, those of its own conversation alone. With `conversation`, episodes wait in each "
+        "conversation separately, and a conversation shorter than an episode stays open.",
     ),
     Setting(
         "learn_from_tools",
         "switch",
-        "false",
-        "Whether the sessions of a coding agent also teach by their tools: which command failed, and which one worked "
+        "Whether Perdure learns from the tools that a coding agent uses: which command failed, and which one worked "
         "instead. docs/hooks.md says what is kept for that.",
     ),
-    Setting("consolidation_episodes", "count", "3", "So many episodes that wait are consolidated."),
-    Setting("flashbulb_surprise", "share", "0.85", "An episode of this surprise or more is consolidated at once."),
-    Setting("consolidation_seconds", "number", "120", "How long a language model may take for one consolidation."),
-    Setting("consolidation_most_superseded", "count", "20", "How many facts one consolidation may supersede."),
-    Setting("related_facts", "count", "20", "How many known facts are shown to whoever consolidates."),
-    Setting("duplicate_cosine", "share", "0.95", "A new fact this similar to a known one reinforces it instead."),
-    Setting("duplicate_candidates", "count", "5", "How many known facts a new one is compared with."),
-    Setting("recipe", "text", "balanced", "How recall weighs its signals; docs/reference/recipes.md lists them."),
-    Setting(
-        "recipes", "tables", "", "Recipes of your own, each a table; docs/reference/recipes.md says what is in it."
-    ),
+    Setting("consolidation_episodes", "count", "Consolidation starts when this many episodes wait."),
+    Setting("flashbulb_surprise", "share", "An episode with at least this surprise is consolidated at once."),
+    Setting("consolidation_seconds", "number", "How long a language model may take for one consolidation."),
+    Setting("consolidation_most_superseded", "count", "Maximum number of facts that one consolidation supersedes."),
+    Setting("related_facts", "count", "Number of known facts that a consolidation is shown."),
+    Setting("duplicate_cosine", "share", "A new fact at least this similar to a known one reinforces it instead."),
+    Setting("duplicate_candidates", "count", "Number of known facts that a new fact is compared with."),
+    Setting("recipe", "text", "How recall weighs its signals; docs/reference/recipes.md lists the recipes."),
+    Setting("recipes", "tables", "Recipes of your own, each a table; docs/reference/recipes.md says what is in it."),
     Setting(
         "min_relevance",
         "share",
-        "the recipe's",
-        "Nothing that fits less well is an answer, from 0 to 1; 0: recall fills its limit whatever fits.",
+        "Recall leaves out memories below this relevance, from 0 to 1; 0: recall always fills its limit.",
+        unset="the recipe's",
     ),
-    Setting("categories", "words", "", "Categories of your own, besides the built-in ones."),
+    Setting("categories", "words", "Categories of your own, besides the built-in ones."),
     Setting(
         "cache",
         "path",
-        "the user's cache directory",
-        "Where derived files go, such as what was found out about a model.",
+        "The directory for derived files, such as what was found out about a model.",
+        unset="the user's cache directory",
     ),
-    Setting("redact", "switch", "true", "Replace secrets by [REDACTED:kind] before anything is stored."),
+    Setting("redact", "switch", "Replace secrets by [REDACTED:kind] before anything is stored."),
     Setting(
         "redact_patterns",
         "patterns",
-        "",
         'Secrets of your own: regular expressions by kind, such as `{badge = "BDG-[0-9]{6}"}`.',
     ),
-    Setting("actor", "text", "the login name", "Who is written into the history of a memory."),
-    Setting("session", "text", "", "The session that is written into the history of a memory."),
+    Setting("actor", "text", "The author that the history of a memory names.", unset="the login name"),
+    Setting("session", "text", "The session that the history of a memory names."),
     Setting(
         "writer",
         "text",
-        "person",
         "Who decides what is written: `person`, or `model`, which may not erase nor change constitutional memories.",
     ),
-    Setting("busy_seconds", "number", "30", "How long a write waits for other processes before it gives up."),
-    Setting("store_connections", "count", "16", "How many connections a process opens to a database, at most."),
-    Setting("index_megabytes", "number", "1024", "How much memory the recall index of one process may take."),
-    Setting("max_items", "count", "0", "How many memories a namespace may hold; 0: any number."),
-    Setting("max_tokens", "count", "0", "How many tokens their current texts may have together; 0: any number."),
-    Setting("importance_high", "share", "0.7", "Memories of this importance or more are never evicted."),
-    Setting("importance_low", "share", "0.3", "Memories below this importance are evicted first."),
-    Setting("grace_days", "count", "30", "How long an evicted memory can be brought back; 0: not at all."),
-    Setting("merge_always", "share", "0.9", "Memories nearer than this cosine are merged, if their words agree."),
+    Setting("busy_seconds", "number", "How long a write waits for other processes before it gives up."),
+    Setting("store_connections", "count", "Maximum number of connections that a process opens to a database."),
+    Setting("index_megabytes", "number", "Memory that the recall index of one process may take."),
     Setting(
-        "merge_never", "share", "0.2", "Memories farther than this cosine are never merged; between, a model says."
+        "index_file_megabytes",
+        "number",
+        "Disk space for the index files of a database on this machine; the least used are removed first.",
     ),
     Setting(
-        "merge_propose", "share", "0.8", "From this cosine on a person is asked to merge what nobody else decides."
+        "index_limit",
+        "count",
+        "A namespace in a database with more memories than this is searched there, not in an index of the process.",
     ),
-    Setting("merge_faithfulness", "share", "0.7", "How near a merged text must be to each of those it was made of."),
-    Setting("merge_neighbours", "count", "3", "How many other memories a merged one is compared with."),
-    Setting("merge_neighbour_score", "share", "0.6", "A merge that is nearer to those on average is rejected."),
-    Setting("merge_rounds", "count", "5", "How many memories one save may merge; 0: none."),
-    Setting("constitutional_tokens", "count", "500", "How many tokens of constitutional memories are always surfaced."),
-    Setting("validation_step", "share", "0.28", "How far one validation moves the confidence towards 1 or 0."),
-    Setting("decay", "switch", "true", "Whether recipes that know tiers let unused memories fade."),
-    Setting("decay_exempt", "words", "constitutional,critical", "Tiers that never fade."),
+    Setting("max_items", "count", "Maximum number of memories in a namespace; 0: no limit."),
+    Setting("max_tokens", "count", "Maximum number of tokens in the current texts of a namespace; 0: no limit."),
+    Setting("importance_high", "share", "Memories with at least this importance are never evicted."),
+    Setting("importance_low", "share", "Memories below this importance are evicted first."),
+    Setting("grace_days", "count", "Days during which an evicted memory can be restored; 0: never."),
+    Setting("merge_always", "share", "Memories above this cosine are merged, if their words agree."),
+    Setting("merge_never", "share", "Memories below this cosine are never merged; in between, a model decides."),
+    Setting("merge_propose", "share", "Above this cosine a person is asked about merges that no model decides."),
+    Setting("merge_faithfulness", "share", "Minimum cosine between a merged text and each text that it was made of."),
+    Setting("merge_neighbours", "count", "Number of other memories that a merged one is compared with."),
+    Setting("merge_neighbour_score", "share", "A merge whose mean cosine to those is higher is rejected."),
+    Setting("merge_rounds", "count", "Maximum number of memories that one save merges; 0: none."),
+    Setting("constitutional_tokens", "count", "Tokens of constitutional memories that are always surfaced."),
+    Setting("validation_step", "share", "How far one validation moves the confidence towards 1 or 0."),
+    Setting("decay", "switch", "Whether recipes that use tiers let unused memories fade."),
+    Setting("decay_exempt", "words", "Tiers that never fade."),
     Setting(
-        "decay_rates",
-        "shares",
-        "",
-        "How much a memory of a tier fades in a day without use, such as `{normal = 0.02}`.",
+        "decay_rates", "shares", "How much a memory of a tier fades in a day without use, such as `{normal = 0.02}`."
     ),
-    Setting("decay_floor", "share", "0", "What decay always leaves, where the tier itself does not leave more."),
-    Setting("default_tier", "text", "normal", "The tier of a memory that came without one."),
-    Setting("default_context_type", "text", "general", "The context type of a memory that came without one."),
+    Setting("decay_floor", "share", "Minimum that decay leaves of a score, if the tier has no higher one."),
+    Setting("default_tier", "text", "The tier of a memory that came without one."),
+    Setting("default_context_type", "text", "The context type of a memory that came without one."),
     Setting(
         "background",
         "switch",
-        "true",
-        "Whether `perdure mcp` and `perdure serve` do outstanding work while nobody asks them anything; without it "
-        "only `perdure work` does.",
+        "Whether `perdure mcp` and `perdure serve` do outstanding work while they are idle; otherwise only `perdure "
+        "work` does.",
     ),
     Setting(
         "auto_save_interval",
         "count",
-        "0",
-        "After so many prompts of a session the agent is reminded to save the context; 0: never.",
+        "Number of prompts in a session after which the agent is reminded to save the context; 0: never.",
     ),
-    Setting("save_phrases", "words", "", "With these words a prompt asks the agent to save the context."),
-    Setting("versioning", "switch", "true", "Keep the text of earlier versions; without it there is no way back."),
+    Setting("save_phrases", "words", "Words of a prompt that make the agent save the context."),
+    Setting("versioning", "switch", "Keep the text of earlier versions; without it there is no way back."),
     Setting(
         "soft_delete",
         "switch",
-        "true",
-        "Whether `forget` may keep what it hides; without it only `erase` is left. What `undo` and checkpoints remove "
-        "is kept in any case.",
+        "Whether `forget` keeps what it hides; otherwise only `erase` is left. What `undo` and checkpoints remove is "
+        "kept in any case.",
     ),
 )
 
@@ -310,6 +296,8 @@ class Settings:
     busy_seconds: float = 30.0
     store_connections: int = 16
     index_megabytes: float = 1024.0
+    index_file_megabytes: float = 4096.0
+    index_limit: int = 500_000
     max_items: int = 0
     max_tokens: int = 0
     importance_high: float = 0.7
@@ -338,7 +326,7 @@ class Settings:
 
 
 def given(name: str, argument: object = None, environment: Mapping[str, str] | None = None) -> object:
-    """What somebody says about one setting: the argument, else the variable, else the file. None: nobody."""
+    """What somebody says about one setting: the argument, else the variable, else the file. None if it is not set."""
     if argument is not None:
         return argument
     environ = os.environ if environment is None else environment
@@ -374,7 +362,7 @@ def _settings_of(raw: Mapping[str, object], environ: Mapping[str, str]) -> Setti
         values["egress"] = ()
     if unknown := [entry for entry in values.get("egress", ()) if not _HOST.fullmatch(entry)]:
         remedy = "Name hosts such as `api.openai.com`, addresses or networks; a host in a private network by both."
-        raise SettingsInvalid(f"egress names {shown(unknown[0])}, which is no host.", remedy=remedy)
+        raise SettingsInvalid(f"egress names {shown(unknown[0])}, which is not a host.", remedy=remedy)
     choices_of = (("keywords", KEYWORD_TIERS), ("learn", LEARN), ("learn_scope", LEARN_SCOPES), ("writer", WRITERS))
     for name, choices in (*choices_of, ("default_tier", TIERS[1:]), ("default_context_type", CONTEXT_TYPES)):
         if name in values and values[name] not in choices:

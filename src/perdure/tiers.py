@@ -20,6 +20,9 @@ class Tier:
     expires_after: int | None = None
 
 
+# Only a person may give a memory this tier, or take it away.
+ONLY_PEOPLE: Final = "constitutional"
+
 TIERS: Final[Mapping[str, Tier]] = {
     "constitutional": Tier(3.0, 0.0, 1.0),
     "critical": Tier(2.0, 0.001, 0.5),

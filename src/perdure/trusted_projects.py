@@ -14,7 +14,7 @@ from typing import Final
 from perdure.errors import shown
 from perdure.files import directory
 from perdure.marks import is_marked, remove_mark, set_mark
-from perdure.project import project_label, project_root
+from perdure.project import project_at, project_root
 from perdure.values import value_class
 
 # What the files of any project may choose as a model, and what those of one may that a person trusts. A model that is
@@ -91,8 +91,9 @@ def names_of(project: str | os.PathLike[str]) -> tuple[str, ...]:
     """What memories that come from this project call it: its id, as `visibility.places_of` tells, the name of its
     folder, and that of its repository.
     """
-    labels = (project_root(project).name[:_MOST_OF_A_NAME], project_label(project))
-    return (project_id(project), *dict.fromkeys(f"/{label}" for label in labels))
+    here = project_at(project)
+    labels = (here.root.name[:_MOST_OF_A_NAME], here.label)
+    return (project_id(here), *dict.fromkeys(f"/{label}" for label in labels))
 
 
 def _folder(environ: Mapping[str, str] | None) -> Path:

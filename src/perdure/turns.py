@@ -1,7 +1,8 @@
-"""Turns: threads of a server that compute in Python at the same time only take the interpreter from each other, and
-each switch costs more than it gains. So they compute one after the other.
+"""A fair lock: one thread of a server runs Python code at a time. Threads that compute at the same time only take the
+interpreter from each other, and each switch costs more than it gains.
 
-A turn is short. Whoever takes longer loses it to the next one, and goes on beside it: no answer waits for a slow one.
+A turn is short. A thread that takes longer loses it to the next one and goes on beside it, so that no answer waits for
+a slow one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from typing import Final
 
 # Seconds: what most calls need, however many memories there are.
-_LONGEST: Final = 0.01
+_TURN_SECONDS: Final = 0.01
 
 
 class Turns:
@@ -28,10 +29,10 @@ class Turns:
     def begin(self) -> None:
         mine = threading.get_ident()
         with self._next:
-            is_free = self._turn.acquire(timeout=_LONGEST)
+            is_free = self._turn.acquire(timeout=_TURN_SECONDS)
             with self._changing:
                 if not is_free:
-                    # It is taken from whoever has it, unless that one ended just now.
+                    # It is taken from its holder, unless that one ended just now.
                     self._turn.acquire(blocking=False)
                 self._holder = mine
         _current.turns = self

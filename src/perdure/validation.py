@@ -229,7 +229,7 @@ def check_references(refs: object, most: int) -> list[int | str]:
     if isinstance(refs, int | str):
         return [refs]
     if not isinstance(refs, Iterable) or isinstance(refs, bytes | Mapping):
-        raise InvalidInput("That is no memory.", remedy="Name memories by number, id, hash or key.")
+        raise InvalidInput("That is not a reference to a memory.", remedy="Name memories by number, id, hash or key.")
     references = list(islice(cast("Iterable[int | str]", refs), most + 1))
     if len(references) > most:
         raise InvalidInput(f"More than {most} memories at once are too many.", remedy=f"Ask for {most} at most.")
@@ -245,7 +245,7 @@ def check_path(path: object) -> str:
 
 
 def refuse_address(path: object, name: str) -> None:
-    """An address such as `postgresql://ann@db` is no path, and a file of that name would be in nobody's interest."""
+    """Refuse an address such as `postgresql://ann@db` where a path is meant, before a file of that name is made."""
     text = os.fspath(cast("os.PathLike[str]", path)) if isinstance(path, os.PathLike) else path
     if isinstance(text, str) and (found := _ADDRESS.match(text)):
         beginning = f"begins with {found[1].lower()}" if found[1] else f"says {found[2].lower()}="

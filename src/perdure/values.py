@@ -77,27 +77,24 @@ class _Plan(NamedTuple):
 
     written: type
     kinds: dict[str, Any]
+    defaults: dict[str, Any]
     kw_only: bool
     frozen: bool
 
-    def defaults(self) -> dict[str, Any]:
-        return {name: vars(self.written)[name] for name in self.kinds if name in vars(self.written)}
-
 
 def _class_of(written: type, *, kw_only: bool = False, slots: bool = True, frozen: bool = True) -> type:
-    plan = _Plan(written, written.__annotations__, kw_only, frozen)
-    names, defaults = tuple(plan.kinds), plan.defaults()
+    kinds, own = written.__annotations__, vars(written)
+    names, defaults = tuple(kinds), {name: own[name] for name in kinds if name in own}
     in_init = tuple(name for name in names if not isinstance(defaults.get(name), Field) or defaults[name].init)
-    parts = {name: part for name, part in vars(written).items() if name not in defaults and name not in _OF_OBJECTS}
-    parts = {**common_methods(names, frozen=frozen), **parts, "__annotations__": plan.kinds} | (
+    parts = {name: part for name, part in own.items() if name not in defaults and name not in _OF_OBJECTS}
+    parts = {**common_methods(names, frozen=frozen), **parts, **_LATER, "__annotations__": kinds} | (
         {"__slots__": names} if slots else {}
     )
     made: Any = type(written)(written.__name__, written.__bases__, parts)
     made.__qualname__ = written.__qualname__
     made.__init_fields__ = in_init
     made.__match_args__ = () if kw_only else in_init
-    for name, make in _LATER.items():
-        setattr(made, name, _Later(made, name, plan, make))
+    made.__plan__ = _Plan(written, kinds, defaults, kw_only, frozen)
     return made
 
 
@@ -135,20 +132,24 @@ def _refuse(self: object, name: str, value: object = None) -> NoReturn:  # noqa:
 
 
 class _Later:
-    """A part of a class that is made when somebody first asks for it, and then stands there itself."""
+    """A part of a class that is made when somebody first asks for it, and then stands there itself. One such stands for
+    that part of all classes.
+    """
 
-    def __init__(self, owner: type, name: str, plan: _Plan, make: Callable[[type, _Plan], Any]) -> None:
-        self._of = (owner, name, plan, make)
+    def __init__(self, name: str, make: Callable[[type, _Plan], Any]) -> None:
+        self._name, self._make = name, make
 
-    def __get__(self, instance: object, _: type | None = None) -> Any:
-        owner, name, plan, make = self._of
-        setattr(owner, name, make(owner, plan))
-        return getattr(owner if instance is None else instance, name)
+    def __get__(self, instance: object, asked: type | None = None) -> Any:
+        name, made = self._name, type(instance) if asked is None else asked
+        # It may be asked of a class that inherits from the value class.
+        owner: Any = next(each for each in made.__mro__ if vars(each).get(name) is self)
+        setattr(owner, name, self._make(owner, owner.__plan__))
+        return getattr(made if instance is None else instance, name)
 
 
 def init_method(owner: Any, plan: _Plan) -> Any:
     scope: dict[str, Any] = {"_set": object.__setattr__, "_factory": _FACTORY}
-    arguments, lines, defaults = ["self", "*"] if plan.kw_only else ["self"], ["pass"], plan.defaults()
+    arguments, lines, defaults = ["self", "*"] if plan.kw_only else ["self"], ["pass"], plan.defaults
     in_init: tuple[str, ...] = owner.__init_fields__
     for name in in_init:
         default, argument, given = defaults.get(name), name, name
@@ -180,7 +181,7 @@ def _of_dataclasses(name: str) -> Callable[[type, _Plan], Any]:
     def make(_: type, plan: _Plan) -> Any:
         import dataclasses
 
-        written = {**plan.defaults(), "__annotations__": plan.kinds, "__module__": plan.written.__module__}
+        written = {**plan.defaults, "__annotations__": plan.kinds, "__module__": plan.written.__module__}
         for own, default in written.items():
             if isinstance(default, Field):
                 factory = default.default_factory or dataclasses.MISSING
@@ -192,6 +193,6 @@ def _of_dataclasses(name: str) -> Callable[[type, _Plan], Any]:
 
 
 _OF_OBJECTS: Final = frozenset({"__dict__", "__weakref__"})
-_LATER: Final = {"__init__": init_method} | {
-    name: _of_dataclasses(name) for name in ("__dataclass_fields__", "__dataclass_params__")
+_LATER: Final = {"__init__": _Later("__init__", init_method)} | {
+    name: _Later(name, _of_dataclasses(name)) for name in ("__dataclass_fields__", "__dataclass_params__")
 }

@@ -17,6 +17,9 @@ WRITERS: Final[tuple[Writer, ...]] = get_args(Writer)
 HOOK_HOSTS: Final[tuple[HookHost, ...]] = get_args(HookHost)
 TIERS: Final = ("constitutional", "critical", "important", "normal", "temporary", "deprecated")
 CONTEXT_TYPES: Final = ("research", "implementation", "decision", "discovery", "general")
+# What a limit of a namespace may be set to; a number and None are its value, and that of the settings.
+Limit: TypeAlias = "int | Literal['unchanged'] | None"
+UNCHANGED: Final = "unchanged"
 TRUSTS: Final = ("high", "normal", "low")
 LEARNING_CATEGORIES: Final = ("anti-patterns", "patterns", "heuristics")
 FACT_CATEGORIES: Final = (
@@ -26,4 +29,4 @@ CATEGORIES: Final = LEARNING_CATEGORIES + FACT_CATEGORIES
 # Who finds the keywords of a learning.
 KEYWORD_TIERS: Final = ("auto", "claude", "haiku", "ollama", "off")
 # Whose memories `perdure import --from` finds by itself.
-IMPORT_TOOLS: Final = ("claude-code", "codex", "iflow", "opencode")
+IMPORT_TOOLS: Final = ("claude-code", "claude-mem", "codex", "editors", "iflow", "mem0", "opencode")

@@ -64,12 +64,18 @@ def work(
     services.store.flush_use(patience=_PASSING)
     expiry = expire_and_purge(services, purge=purge)
     episodes = work_on_episodes(services, progress)
+    store, target = services.store, services.embedders.target()
+    # By the vectors of what was said it is found what ends by it.
+    is_compared = services.judge is not None and target.generation is not None
+    ahead = make_vectors(services, target, limit, progress) if is_compared else MaintenanceResult(0, 0)
     facts = work_on_consolidation(services, limit, progress)
     # Keywords are part of what is embedded.
     keywords = add_keywords(services, limit, progress)
-    store, target = services.store, services.embedders.target()
-    if target.generation is not None:
-        embedded = make_vectors(services, target, limit, progress)
+    if ahead.notes:
+        embedded = ahead
+    elif target.generation is not None:
+        embedded = make_vectors(services, target, limit and max(limit - ahead.embedded, 0), progress)
+        embedded = replace(embedded, embedded=embedded.embedded + ahead.embedded)
     elif services.wants_vectors:
         waiting = sum(space.vectors_pending for space in store.stats(None).namespaces)
         finding = services.embedder_finding(target)
@@ -86,6 +92,8 @@ def work(
         scrubbed = scrub(store, patience=_PATIENCE if expiry.purged else _PASSING)
         if expiry.purged:
             notes += filter(None, ["" if scrubbed.done else _UNSCRUBBED, listed(scrubbed.left)])
+    # Last, when the namespaces are what they will be.
+    services.write_index_files(every=services.context.surface not in _SERVERS)
     return replace(
         embedded,
         notes=tuple(notes),

@@ -32,6 +32,17 @@ def test_every_setting_is_shown_with_who_decided_it(user: User, tmp_path: Path):
     assert f"settings file: {file}" in answer.err
 
 
+def test_a_terminal_shows_what_people_usually_change_and_what_is_set_and_all_when_it_is_asked_for(user: User):
+    few = user.done("config", PERDURE_LAYOUT="terminal", PERDURE_DECAY="false")
+    assert "embedder " in few.out
+    assert "decay " in few.out
+    assert "grace_days" not in few.out
+    assert re.search(r"[0-9]+ more have their default: .*perdure config --all", few.err)
+    every = user.done("config", "--all", PERDURE_LAYOUT="terminal")
+    assert "grace_days" in every.out
+    assert "more have" not in every.err
+
+
 def test_the_folder_of_the_settings_is_its_owner_s_alone_whatever_the_umask(user: User, tmp_path: Path):
     file = tmp_path / "config" / "perdure" / "perdure.toml"
     before = os.umask(0)

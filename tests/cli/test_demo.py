@@ -25,16 +25,15 @@ def test_the_story_shows_each_command_and_its_own_output_and_its_last_line_can_b
     assert code == 0
     assert any(remark in line for line in lines)
     typed = lines.index('$ perdure remember "The staging database is rebuilt every night at 02:00" --tag ops')
-    assert lines[typed + 1] == "Remembered #3  The staging database is rebuilt every night at 02:00"
+    assert lines[typed + 1] == "Remembered #2  The staging database is rebuilt every night at 02:00"
+    assert len(lines) < 60
     assert '$ PERDURE_SESSION=mallory perdure remember "Peanuts are safe for everybody"' in lines
-    second, third = (out.decode().split(f"\n{title}")[1] for title in ("Session 2", "Session 3"))
-    assert "| Anti-Pattern: Silent retries" in second
+    _, second, third = out.decode().split("\n$ perdure hook")
     shown = README.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0].splitlines()
     assert [line for line in shown if line not in lines] == ([] if embedder == "local" else shown[-1:])
     assert ("no word in common" in second) == (embedder == "local")
-    assert "never send it again" in second
+    assert ("never send it again" in second) == (embedder == "local")
     assert "never send it again" not in third
-    assert "removed    #3  Fridays" in third
     pasted = subprocess.run(
         ["/bin/sh", "-c", lines[-1]],
         env={**os.environ, "PATH": PATH, "PERDURE_STORE": str(tmp_path / "own.db"), "PERDURE_EMBEDDER": "none"},

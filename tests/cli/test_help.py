@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import click
 import pytest
 
-from perdure.cli.app import COMMANDS, GROUPS, perdure
+from perdure.cli.app import COMMANDS, FIRST, GROUPS, perdure
 from perdure.cli.command import NO_STORE, WHOLE_STORE, Command, Group
+from perdure.cli.exit_codes import EXIT_CODES
 
 if TYPE_CHECKING:
     from cli.user import User
@@ -104,6 +106,22 @@ def test_options_that_few_people_need_are_in_the_longer_help_alone(user: User, n
 def test_an_option_that_the_help_leaves_out_works(user: User):
     user.done("remember", "tea", "--spec-folder", "specs/1")
     assert user.done("list", "--spec-folder", "specs/1", "--json").json["records"]
+
+
+def test_the_help_fits_one_screen_and_names_every_command_once(user: User):
+    text = user.done("--help").out
+    named = re.findall(r"[a-z][a-z-]+", text[text.index("Start here") : text.index("Examples")])
+    assert len(text.splitlines()) <= 50
+    for name in COMMANDS:
+        assert name in named, name
+        assert (COMMANDS[name][1] in " ".join(text.split())) == (name in FIRST.split()), name
+
+
+def test_the_longer_help_says_what_every_command_does_and_which_exit_codes_there_are(user: User):
+    text = " ".join(user.done("--help-all").out.split())
+    for _, sentence in (*COMMANDS.values(), *EXIT_CODES.items()):
+        assert sentence in text
+    assert "PERDURE_STORE" in text
 
 
 def test_no_command_shows_the_help(user: User):

@@ -166,8 +166,9 @@ copy --from DIR/memory.db --to DIR/copied.db
 backup DIR/copy.backup
 restore-backup DIR/copy.backup
 restore-backup DIR/copy.backup --yes
+ui --close
 """
-SERVER = {"url"}
+SERVER = {"url", "page"}
 # Of a store in a database.
 DATABASE = {"schema_before", "statements"}
 DEMO = {"kept_every_promise", "seconds"}

@@ -57,7 +57,7 @@ def test_the_prompt_leads_a_model_to_json_that_retro_takes(memory: Memory):
 
 
 WRONG: list[tuple[Any, str]] = [
-    ("not json", "A retro is JSON"),
+    ("not json", "not valid JSON"),
     ("42", "A retro is a JSON object."),
     ({"lessons": []}, "A retro has no 'lessons'."),
     ({"learnings": {}}, "learnings is not a list."),

@@ -114,7 +114,7 @@ def test_an_array_of_objects_is_read_as_their_lines_would_be(user: User):
 
 
 def test_what_cannot_be_imported_says_what_can(user: User, tmp_path: Path):
-    path = tmp_path / "notes.txt"
+    path = tmp_path / "notes.data"
     path.write_text("Alice likes tea\n", encoding="utf-8")
     error = user.fails(2, "import", str(path)).err
     assert f"{path} is neither JSON nor a table nor Markdown." in error

@@ -230,7 +230,7 @@ def test_a_folder_that_is_no_model_s_is_not_read(
     for number in range(0 if what == "a large file" else 1001):
         path = folder / str(number)
         path.mkdir() if what == "many folders" else path.touch()
-    with pytest.raises(EmbedderUnavailable, match="is no folder of a model"):
+    with pytest.raises(EmbedderUnavailable, match="is not the folder of a model"):
         _ = opened(settings.load(embedder=f"{provider}:{folder}")).generation
     assert asked == []
 

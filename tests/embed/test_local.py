@@ -328,7 +328,7 @@ def test_a_vector_that_is_no_direction_is_refused(bad: float):
         return np.full((len(ids), 384), bad, np.float32)
 
     broken = LocalEmbedder(lambda: replace(load_model(), run=run))
-    with pytest.raises(EmbedderUnavailable, match="no direction"):
+    with pytest.raises(EmbedderUnavailable, match="without a direction"):
         broken.embed_query("anything")
 
 

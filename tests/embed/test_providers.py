@@ -286,7 +286,7 @@ def test_a_key_stands_in_no_error_and_no_repr(serve: Serve, tmp_path: Path, open
         ("import a_library_that_is_not_here", "No module named 'a_library_that_is_not_here'"),
         ("def open_it(model, options): raise OSError('no such device')", "OSError: no such device"),
         ("def open_it(model, options): raise SettingsInvalid('Not that model.')", "Not that model."),
-        ("def open_it(model, options): return None", "no embedder"),
+        ("def open_it(model, options): return None", "not an embedder"),
         ("def open_it(): ...", "TypeError"),
     ],
 )

@@ -63,7 +63,7 @@ def test_a_package_brings_a_language_model_in_one_file_and_one_entry_point(insta
             "def open_model(model, options): raise OSError('no perch')",
             "parrot:grey cannot be opened: OSError: no perch.",
         ),
-        ("def open_model(model, options): return None", "parrot:grey is None, which is no language model."),
+        ("def open_model(model, options): return None", "parrot:grey is None, which is not a language model."),
     ],
 )
 def test_a_package_whose_model_cannot_be_opened_says_why(install: Install, source: str, said: str):

@@ -168,7 +168,7 @@ def test_what_is_no_json_is_an_error_that_says_why(
 ):
     server.always(text(body))
     error = error_of(asking(server.url))
-    assert "no JSON" in error.sentence
+    assert "not valid JSON" in error.sentence
     assert reason in error.sentence
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from perdure.auth.authorise import SCOPES, AccessToken, Scope
-from perdure.auth.tokens import LONGEST, KeptToken, Tokens, name_taken
+from perdure.auth.tokens import MAX_TOKEN_CHARACTERS, KeptToken, Tokens, name_taken
 from perdure.clock import Clock, format_time, parse_iso_time, system_clock
 from perdure.errors import StoreFull, StoreRemote, StoreUnreadable, StoreUnsafe
 from perdure.files import private_folder
@@ -70,7 +70,7 @@ class TokenFile(Tokens):
         """The token that `serve` keeps for programs of the same user on this machine."""
         try:
             with _opened(self._local, os.O_RDONLY) as descriptor:
-                return os.read(descriptor, LONGEST).decode("ascii", "replace").strip() or None
+                return os.read(descriptor, MAX_TOKEN_CHARACTERS).decode("ascii", "replace").strip() or None
         except FileNotFoundError:
             return None
 
@@ -156,7 +156,7 @@ def _write(descriptor: int, content: bytes) -> None:
 
 
 def _parse(content: bytes) -> dict[str, KeptToken]:
-    """A line that is torn or foreign is skipped: whoever wrote it did not get an answer."""
+    """A line that is torn or foreign is skipped: its writer did not get an answer."""
     kept: dict[str, KeptToken] = {}
     for line in content.splitlines():
         try:

@@ -20,7 +20,7 @@ from perdure.vocabulary import WRITERS, Writer
 
 # A token is `perdure_<id>_<secret>`: the id is no secret, and says which of those that are kept to compare with.
 PREFIX: Final = "perdure_"
-LONGEST: Final = 200
+MAX_TOKEN_CHARACTERS: Final = 200
 _ID_BYTES: Final = 5
 _SECRET_BYTES: Final = 32
 _UNKNOWN: Final = sha256(b"no token has this secret").hexdigest()
@@ -108,12 +108,12 @@ class Tokens(ABC):
 
     def find(self, presented: str) -> AccessToken:
         """The token that somebody shows, whether it still counts or not: that is for `authorise` to say."""
-        id, _, secret = presented[:LONGEST].removeprefix(PREFIX).partition("_")
+        id, _, secret = presented[:MAX_TOKEN_CHARACTERS].removeprefix(PREFIX).partition("_")
         kept = self._read().get(id)
         digest = _digest(secret)
         # Compared in any case, and in constant time: how long it takes tells nothing.
         if not compare_digest(digest, kept.digest if kept else _UNKNOWN) or kept is None:
-            raise Unauthenticated("That is no token of this store.")
+            raise Unauthenticated("That is not a token of this store.")
         return kept.token
 
     def by_id(self, id: str) -> AccessToken | None:
@@ -127,5 +127,5 @@ def name_taken(name: str) -> Conflict:
 
 
 def _digest(secret: str) -> str:
-    """The secret is 256 random bits, so that one round of a hash is enough: nobody finds it by guessing."""
+    """The secret is 256 random bits, so that one round of a hash is enough: it cannot be guessed."""
     return sha256(secret.encode("utf-8", "replace")).hexdigest()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 import click
 
 from perdure import __version__
-from perdure.cli.command import CONTEXT, WithHelp, write_examples
+from perdure.cli.command import CONTEXT, EVERY_OPTION, WithHelp, help_all_option, write_examples
 from perdure.cli.error_report import broken_pipe, report
 from perdure.cli.exit_codes import EXIT_CODES, OK
 from perdure.cli.terminal import as_text, err, harden, note
@@ -49,18 +49,19 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "stats": ("stats", "Count what is stored, by namespace."),
     "namespaces": ("namespaces", "List the namespaces of the store."),
     "migrate": ("migrate", "Make the tables of a store in a database, or bring them up to date."),
-    "doctor": ("doctor", "Check the store and the project's settings, and repair the store; or check a coding agent."),
+    "doctor": ("doctor", "Check the store, its settings or a coding agent; repair the store."),
     "egress": ("egress", "List what left this machine."),
     "parked": ("parked", "List, retry or discard what a model said that could not be used."),
     "serve": ("serve", "Serve the memory over HTTP, to programs that have a token."),
+    "ui": ("ui", "See what is remembered in your browser, correct it, take it back."),
     "token": ("token", "Make, list and revoke the tokens that servers ask for."),
-    "config": ("config", "Show every setting in force and where it comes from, or change one."),
+    "config": ("config", "Show the settings in force and where they come from; change one."),
     "work": ("work", "Do outstanding work, such as missing vectors."),
     "backup": ("backup", "Copy the whole store to a file, and check the copy."),
     "restore-backup": ("restore_backup", "Make the store what a backup was."),
     "copy": ("copy", "Copy a whole store, with its history, into another one, and prove the copy."),
-    "export": ("export", "Write memories to a file, one JSON object per line."),
-    "import": ("import_", "Read memories from a file that `export` wrote, or that another tool keeps."),
+    "export": ("export", "Write memories to a file of JSON Lines, or to a folder of Markdown."),
+    "import": ("import_", "Read memories from a file of `export`, or of another tool."),
     "bank": ("bank", "Import, list and promote the learnings of a Markdown knowledge bank."),
     "retro": ("retro", "Keep what was learned, in the store and in the project's knowledge bank."),
     "chat": ("chat", "Read conversations from a file, and list them."),
@@ -76,9 +77,12 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "completion": ("completion", "Print the completion script for your shell."),
 }
 
-# How `perdure --help` lists them; a test puts every command into one group.
+# What the first month needs: `perdure --help` says a sentence about each of these, and names the rest by group.
+FIRST: Final = "remember recall list show update forget undo ui install import backup doctor config demo"
+
+# How `perdure --help-all` lists them; a test puts every command into one group.
 GROUPS: Final[dict[str, str]] = {
-    "Every day": "remember recall context show list update upsert forget triggers summarize",
+    "Every day": "remember recall context show list update upsert forget triggers summarize ui",
     "Look back": "history versions version diff log stats namespaces",
     "Undo and erase": "undo restore erase checkpoint",
     "Keep order": "validate promote review conflicts capacity work doctor parked",
@@ -104,6 +108,7 @@ _OTHER_WORDS: Final = {
     "learn": "consolidate", "proposals": "review", "accept": "review", "reject": "review",
     "contradictions": "conflicts", "knowledge": "facts", "tokens": "token", "auth": "token", "login": "token",
     "server": "serve", "http": "serve", "rest": "serve", "api": "serve", "start": "serve",
+    "page": "ui", "web": "ui", "browser": "ui", "dashboard": "ui", "open": "ui",
     "retrospective": "retro", "learnings": "bank", "knowledge-bank": "bank",
 }  # fmt: skip
 
@@ -128,14 +133,22 @@ class Commands(WithHelp, click.Group):
             raise click.UsageError(f"There is no command {name!r}.{suggestion}", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        width = max(map(len, COMMANDS))
-        for title, names in GROUPS.items():
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, (*COMMANDS, *GROUPS)))
+        for title, names in GROUPS.items() if ctx.meta.get(EVERY_OPTION) else (("Start here", FIRST),):
             with formatter.section(title):
                 formatter.write_dl([(f"{name:<{width}}", COMMANDS[name][1]) for name in names.split()])
+        if ctx.meta.get(EVERY_OPTION):
+            return
+        with formatter.section("All others, by what they are for"):
+            others = {title: [name for name in names.split() if name not in FIRST.split()]
+                      for title, names in GROUPS.items()}  # fmt: skip
+            formatter.write_dl([(f"{title:<{width}}", ", ".join(names)) for title, names in others.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_examples(formatter, EXAMPLES)
+        if not ctx.meta.get(EVERY_OPTION):
+            return
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), sentence) for code, sentence in EXIT_CODES.items()])
         with formatter.section("Environment"):
@@ -178,7 +191,7 @@ class Commands(WithHelp, click.Group):
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         given = [as_text(word) for word in (sys.argv[1:] if args is None else args)]
         harden()
-        # A host waits for its server, and what it says on stderr nobody reads.
+        # A host waits for its server, and does not show its stderr.
         if "--json" not in given and given[:1] != ["mcp"]:
             _name_unknown_variables()
         try:
@@ -225,6 +238,9 @@ def perdure(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+perdure.params.append(help_all_option("Say what every command does, and list exit codes and variables."))
 
 
 def main() -> NoReturn:

@@ -110,7 +110,7 @@ def _document(entry: BankEntry) -> dict[str, Any]:
 
 
 @main.part("list", examples=("perdure bank list", "perdure bank list --stale --json"))
-@option("--stale", is_flag=True, help="Only entries that nobody has observed for ten features.")
+@option("--stale", is_flag=True, help="Only entries that were not observed for ten features.")
 @PROJECT
 def list_(target: Target, *, stale: bool, project: Path | None) -> View:
     """List the entries of the project's bank and of the global one, in the order in which a session is shown them.

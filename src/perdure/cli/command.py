@@ -185,16 +185,15 @@ class Option(click.Option):
 
 def value_in_force(setting: str) -> str:
     """The value of a setting as a person would type it. A help is no place to complain about the settings."""
+    from perdure.location import from_home
     from perdure.project import project_directory
     from perdure.settings import in_force
 
     try:
         settings = in_force(os.environ, project=project_directory(os.environ))
-        value = next(str(each.value) for each in settings if each.name == setting)
+        return from_home(next(str(each.value) for each in settings if each.name == setting))
     except Exception:  # noqa: BLE001 - whatever is wrong with them, the next command says it
         return f"the setting {setting}"
-    home = os.environ.get("HOME")
-    return f"~{value.removeprefix(home)}" if home and value.startswith(f"{home}{os.sep}") else value
 
 
 class FilePath(click.Path):
@@ -337,15 +336,14 @@ def shared_options(name: str, *, several: bool) -> Iterator[Option]:
     yield Option(["--json", "as_json"], is_flag=True, help="Answer with one JSON document.")
 
 
-def help_all_option() -> Option:
+def help_all_option(shows: str = "Show more options, which few people need.") -> Option:
     def show(ctx: click.Context, _parameter: click.Parameter, value: object) -> None:
         if value and not ctx.resilient_parsing:
             ctx.meta[EVERY_OPTION] = True
             click.echo(ctx.get_help())
             ctx.exit()
 
-    return Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=show,
-                  help="Show more options, which few people need.")  # fmt: skip
+    return Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=show, help=shows)
 
 
 def option(*names: str, section: str = GENERAL, **attributes: Any) -> Callable[[Function], Function]:

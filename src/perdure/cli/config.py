@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import click
 
-from perdure.cli.command import Target, command
+from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import completing
 from perdure.cli.render import Column, Table, View
 from perdure.cli.settings_text import toml_value, with_value
@@ -33,8 +33,11 @@ _USERINFO: Final = re.compile(r"//[^/\s@]+@")
 _ACTIONS: Final = ("show", "path", "get", "set", "unset")
 _WORDS_NEEDED: Final = {"show": "", "path": "", "get": "NAME", "set": "NAME VALUE", "unset": "NAME"}
 _NAMES: Final = tuple(setting.name for setting in SETTINGS)
+# What most people ever change. A terminal shows these, and every other one that somebody has set.
+_USUAL: Final = frozenset("store namespace embedder llm egress learn recipe min_relevance redact background".split())
 _EXAMPLES: Final = (
     "perdure config",
+    "perdure config --all",
     "perdure config get recipe",
     "perdure config set recipe learnings",
     "perdure config set egress api.openai.com,api.voyageai.com",
@@ -70,12 +73,14 @@ _COLUMNS: Final[tuple[Column[SettingInForce], ...]] = (
 @click.argument("action", required=False, type=click.Choice(_ACTIONS), metavar="[show|path|get|set|unset]")
 @click.argument("name", required=False, metavar="[NAME]", shell_complete=completing(_NAMES))
 @click.argument("value", required=False, metavar="[VALUE]")
-def main(target: Target, *, action: str | None, name: str | None, value: str | None) -> View:
-    """Show every setting in force and where it comes from, or change one.
+@option("--all", "every", is_flag=True, help="In a terminal, show the settings that few people change, too.")
+def main(target: Target, *, action: str | None, name: str | None, value: str | None, every: bool) -> View:
+    """Show the settings in force and where they come from; change one.
 
-    `show`, or nothing, shows all of them, `path` says where the settings file is, `get` shows one value, `set` writes
-    one into the file and `unset` takes it out again; comments and everything else in the file stay. Several words are
-    separated by commas. A value that is not valid is refused, and the file stays as it is.
+    `show`, or nothing, shows those that people usually change and all that are set; `path` says where the settings
+    file is, `get` shows one value, `set` writes one into the file and `unset` takes it out again; comments and
+    everything else in the file stay. Several words are separated by commas. A value that is not valid is refused, and
+    the file stays as it is.
     docs/reference/settings.md tells what each setting does.
 
     Of the API keys in the environment it says whether they are there, and nothing else. In a pipe each setting is one
@@ -83,7 +88,7 @@ def main(target: Target, *, action: str | None, name: str | None, value: str | N
     """
     path = settings_file(os.environ)
     if action is None or (action == "show" and name is None):
-        return _everything(target, path)
+        return _settings(target, path, every=every)
     given = len([word for word in (name, value) if word is not None])
     if given != len(_WORDS_NEEDED[action].split()):
         raise click.UsageError(f"Say it so: perdure config {action} {_WORDS_NEEDED[action]}".rstrip())
@@ -111,8 +116,10 @@ def main(target: Target, *, action: str | None, name: str | None, value: str | N
     return View(json={**to_jsonable(now), "path": str(path)}, lines=[f"{done} {safe(str(path))}"], after=after)
 
 
-def _everything(target: Target, path: Path) -> View:
+def _settings(target: Target, path: Path, *, every: bool) -> View:
     settings = _shown(target)
+    usual = [each for each in settings if every or each.name in _USUAL or each.origin != "default"]
+    rest = len(settings) - len(usual)
     keys = {variable: bool(os.environ.get(variable)) for variable in API_KEYS}
     there = ", ".join(name for name, is_set in keys.items() if is_set)
     return View(
@@ -121,11 +128,12 @@ def _everything(target: Target, path: Path) -> View:
             "path": str(path),
             "api_keys": [{"variable": name, "is_set": is_set} for name, is_set in keys.items()],
         },
-        lines=[Table(_COLUMNS, settings)],
+        lines=[Table(_COLUMNS, usual)],
         rows=[(setting.name, _text(setting.value), setting.origin) for setting in settings],
         after=[
             dim(f"settings file: {safe(str(path))}{'' if path.exists() else ', which does not exist'}"),
             dim(f"API keys in the environment: {there or 'none'}"),
+            *([dim(f"{rest} more have their default: {target.hint('config', all=True)}")] if rest else []),
         ],
     )
 
@@ -154,7 +162,7 @@ def _known(name: str) -> Setting:
     if found:
         return found
     if name.upper() in API_KEYS or plain.endswith("key"):
-        raise InvalidInput(f"{shown(name)} is no setting.", remedy=_KEY_REMEDY)
+        raise InvalidInput(f"{shown(name)} is not a setting.", remedy=_KEY_REMEDY)
     close = get_close_matches(plain, _NAMES, n=1, cutoff=0.6)
     meant = f"Did you mean {close[0]}?" if close else "`perdure config` lists them."
     raise NotFound(f"There is no setting {shown(name)}.", remedy=meant)

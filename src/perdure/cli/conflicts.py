@@ -23,7 +23,7 @@ _EXAMPLES: Final = ("perdure conflicts", "perdure conflicts --json")
 def main(target: Target, *, limit: int) -> View:
     """List memories that cannot both be true.
 
-    Nobody has decided about them yet: both stay until you do, and recall marks them. What you remember is compared with
+    They are undecided: both stay until you decide, and recall marks them. What you remember is compared with
     what is near it when it is written, or by `perdure work` if many are written at once; what is learned from
     conversations when it is learned. In a pipe each pair is one line, as in `perdure review`.
     """
@@ -50,7 +50,7 @@ def main(target: Target, *, limit: int) -> View:
 
 
 def not_compared(target: Target, memory: Memory, uncompared: int | None) -> list[str]:
-    """What nobody has looked at, and what to do about it."""
+    """What was not compared yet, and what to do about it."""
     steps: list[str] = []
     if uncompared is None:
         missing = "What you remember is compared by the local model, which is not in use here"

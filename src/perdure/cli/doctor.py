@@ -44,7 +44,7 @@ _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 @option("--secrets", is_flag=True, help="Look for secrets instead, in all namespaces; with --repair, take them out.")
 @option("--erased", type=FilePath(dir_okay=False), help="First erase again what a list names: STORE-erased.")
 def main(target: Target, *, host: str | None, repair: bool, online: bool, secrets: bool, erased: str | None) -> View:
-    """Check the store and the project's settings, and repair the store; or check a coding agent.
+    """Check the store, its settings or a coding agent; repair the store.
 
     With HOST, such as claude-code, codex, copilot or gemini, the store is left alone: whether the host is configured,
     whether what a server stores reaches the next session, and what the host itself says about it.

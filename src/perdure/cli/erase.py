@@ -72,7 +72,7 @@ def main(
 
 
 def forget_tools(options: Mapping[str, Any]) -> None:
-    """Whoever erases the conversation of a session means also what a hook keeps of its tools, beside the store."""
+    """Erase also what a hook keeps of the tools of that session, beside the store."""
     from perdure.session.tool_use import discard_tool_use
 
     for name in ("conversation_id", "session_id"):
@@ -82,7 +82,7 @@ def forget_tools(options: Mapping[str, Any]) -> None:
 
 
 def store_waiting(target: Target, memory: Memory) -> None:
-    """What hooks have kept and nobody stored yet can only be found, and erased, once it is in the store."""
+    """What hooks have kept can be found, and erased, only once it is in the store."""
     from perdure.session.spool import Spool
 
     with suppress(PerdureError, OSError):

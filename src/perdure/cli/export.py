@@ -21,7 +21,9 @@ _EXAMPLES: Final = (
     "perdure export - | gzip > memories.jsonl.gz",
     "perdure export all.jsonl --state active --state deleted",
     "perdure export everything.jsonl --all-namespaces",
+    "perdure export memory --format markdown",
 )
+FORMATS: Final = ("jsonl", "markdown")
 _REPLACED: Final[tuple[State, ...]] = ("superseded", "merged")
 _LEFT_OUT: Final = "What other memories took the place of is not in the file; with it: {}."
 
@@ -32,13 +34,21 @@ _LEFT_OUT: Final = "What other memories took the place of is not in the file; wi
         help=f"Memories in this state: {', '.join(STATES)}. Repeatable.  [default: active]")  # fmt: skip
 @option("--all-namespaces", is_flag=True, help="All namespaces, in one file; every line says which is its own.")
 @option("--overwrite", "-f", is_flag=True, help="Replace FILE if it exists.")
-def main(target: Target, *, file: str, state: tuple[str, ...], all_namespaces: bool, overwrite: bool) -> View:
-    """Write memories to a file, one JSON object per line.
+@option("--format", type=click.Choice(FORMATS), default=FORMATS[0], help="One file of JSON Lines, or a folder.")
+def main(
+    target: Target, *, file: str, state: tuple[str, ...], all_namespaces: bool, overwrite: bool, format: str
+) -> View:
+    """Write memories to a file of JSON Lines, or to a folder of Markdown.
 
     FILE is written whole or not at all; `-` is standard output. `perdure import` reads it back, and
     with --all-namespaces each memory into its own namespace.
+
+    With --format markdown, FILE is a folder in the layout of the Open Memory Protocol: constitutional and critical
+    memories at the top, the others in folders, each memory a file with its fields above its text.
     """
     to_stdout = file == "-"
+    if format == "markdown":
+        return export_markdown(target, file, state, all_namespaces=all_namespaces, overwrite=overwrite)
     if all_namespaces and target.namespaces:
         raise click.UsageError("Use --namespace or --all-namespaces, not both.")
     if to_stdout and target.json:
@@ -71,4 +81,20 @@ def main(target: Target, *, file: str, state: tuple[str, ...], all_namespaces: b
             *([note(skipped)] if damaged else []),
             *([note(_LEFT_OUT.format(" ".join(f"--state {one}" for one in (*states, *replaced))))] if replaced else []),
         ],
+    )
+
+
+def export_markdown(
+    target: Target, folder: str, states: tuple[str, ...], *, all_namespaces: bool, overwrite: bool
+) -> View:
+    from perdure.bank.markdown_folder import export_folder
+
+    if folder == "-" or all_namespaces:
+        raise click.UsageError("A folder of Markdown holds one namespace, and is not written to standard output.")
+    wanted = cast("tuple[State, ...]", states or ("active",))
+    with target.memory() as memory, Bar("Exporting") as bar:
+        exported = export_folder(memory, folder, states=wanted, overwrite=overwrite, progress=bar)
+    return View(
+        json=export_document(exported, folder),
+        lines=[f"Exported {count_memories(exported.written)} to {safe(folder)}/"],
     )

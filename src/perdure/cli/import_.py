@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -20,7 +20,7 @@ from perdure.jsonable import list_document
 from perdure.vocabulary import IMPORT_TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from perdure.bank.sections import ImportOptions, ImportReport
     from perdure.bank.sources import Source
@@ -33,6 +33,7 @@ _EXAMPLES: Final = (
     "perdure import notes.csv",
     "perdure import notes.md",
     "perdure import ~/vault --trusted",
+    "perdure import chatgpt-export.zip --dry-run",
     "perdure import everything.jsonl --all-namespaces --trusted",
     "perdure import --from claude-code --dry-run",
     "perdure import specs",
@@ -53,19 +54,22 @@ _MOST_UNREAD: Final = 20
 @option("--all-namespaces", is_flag=True, help="Each memory of an export into the namespace that it names.")
 @DRY_RUN
 def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, **options: bool) -> View:
-    """Read memories from a file that `export` wrote, or that another tool keeps.
+    """Read memories from a file of `export`, or of another tool.
 
     Perdure recognises what PATH is: an export (one JSON object per line, of which only `text` is needed; or an array of
     them), a table (CSV, with a column `text`), a Markdown file or a folder of them, the rules of an editor
     (`.cursorrules`, `.mdc`), memory files of a project (`specs`), transcripts of Claude Code or Codex, a database of
-    another memory tool, the file of the reference memory server. `-` is an export on standard input. Plain lines are
-    what `perdure remember --lines` reads.
+    another memory tool, the file of the reference memory server; an export of ChatGPT, Claude, Gemini (Takeout),
+    OpenMemory or Letta, as a zip file or as the folder or file in it; what mem0, claude-mem, Chroma or a store of
+    LangGraph keep; a `.txt` file into which you pasted what a chat remembers of you. `-` is an export on standard
+    input. Plain lines are what `perdure remember --lines` reads.
     docs/import.md tells what becomes of each.
 
     Perdure checks an export first: if one line is bad, nothing is stored. Memories that are stored already stay as they
     are; of two texts with one key, the newer one is kept. Records that were deleted or changed here later are skipped,
     unless you say --revive. Importing the same thing again adds only what is new.
     """
+    from perdure.bank.markdown_folder import folder_records
     from perdure.bank.sources import recognise, sources_of
     from perdure.bank.tables import read_table
 
@@ -79,9 +83,11 @@ def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, *
     else:
         home = Path(os.environ.get("HOME") or Path.home())
         sources = sources_of(str(tool), target.project, home, os.environ)
-    if path is not None and (not sources or sources[0].kind in {"records", "table"}):
-        table = read_table(Path(path)) if sources and sources[0].kind == "table" else None
-        return import_records(target, path, table, dry_run=dry_run, **options)
+    if path is not None and (not sources or sources[0].kind in {"records", "table", "Markdown export"}):
+        kind = sources[0].kind if sources else "records"
+        table = read_table(Path(path)) if kind == "table" else None
+        folder = folder_records(Path(path)) if kind == "Markdown export" else None
+        return import_records(target, path, table, folder, dry_run=dry_run, **options)
     if options["revive"]:
         raise click.UsageError("--revive is for exports; what else was forgotten stays so until its source changes.")
     if options["all_namespaces"]:
@@ -90,11 +96,18 @@ def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, *
 
 
 def import_records(
-    target: Target, path: str, table: TableRecords | None, *, dry_run: bool, all_namespaces: bool, **options: bool
+    target: Target,
+    path: str,
+    table: TableRecords | None,
+    folder: Iterable[Mapping[str, Any]] | None,
+    *,
+    dry_run: bool,
+    all_namespaces: bool,
+    **options: bool,
 ) -> View:
     if all_namespaces and target.namespaces:
         raise click.UsageError("Use --namespace or --all-namespaces, not both.")
-    source = table.records if table else source_file(path)
+    source = table.records if table else source_file(path) if folder is None else folder
     with target.memory(dry_run=dry_run) as memory, Bar("Importing") as bar:
         imported = memory.import_(source, all_namespaces=all_namespaces, dry_run=dry_run, progress=bar, **options)
     total = imported.inserted + imported.updated + imported.present
@@ -129,6 +142,11 @@ def import_sources(target: Target, sources: Sequence[Source], *, trusted: bool, 
                     reports.append(ImportReport(source.kind, source.label, unread=unread))
     lines = [line_of(report, dry_run=dry_run) for report in reports] or ["There is nothing to import."]
     after = [note(f"{safe(each.what)}: {each.reason}") for report in reports for each in report.unread[:_MOST_UNREAD]]
+    after += [
+        note(f"{len(report.unread) - _MOST_UNREAD:,} more were left out; --json names each with its reason.")
+        for report in reports
+        if len(report.unread) > _MOST_UNREAD
+    ]
     after += [note(safe(text)) for report in reports for text in report.notes]
     after += [dim(f"take it back: {target.hint('undo', report.batch)}") for report in reports if report.batch]
     if any(report.batch for report in reports):
@@ -137,7 +155,7 @@ def import_sources(target: Target, sources: Sequence[Source], *, trusted: bool, 
 
 
 def begun(target: Target, batch: str) -> None:
-    """A database may be large: whoever ends the import in the middle knows how to take back what is stored by then."""
+    """A database may be large: say how to take back what is stored, in case the import is ended in the middle."""
     err(dim(f"as one batch; if it is interrupted, take it back: {target.hint('undo', batch)}"))
 
 
@@ -160,10 +178,16 @@ def place_of(memory: Memory, source: Source, options: ImportOptions) -> tuple[Me
     return memory.namespace(own), replace(options, place=place, project_name=name)
 
 
+def _singular(kind: str) -> str:
+    return kind.removesuffix("ies") + "y" if kind.endswith("ies") else kind.removesuffix("s")
+
+
 def line_of(report: ImportReport, *, dry_run: bool) -> str:
     counts = [
         (report.inserted, "new"), (report.updated, "changed"), (report.present, "known"), (report.gone, "gone"),
         (report.kept_forgotten, "forgotten before"), (len(report.unread), "left out"),
     ]  # fmt: skip
     told = ", ".join(f"{count:,} {word}" for count, word in counts if count or word == "new")
-    return f"{'Would import' if dry_run else 'Imported'} {report.kind} {safe(report.path)}: {told}."
+    kinds = ", ".join(f"{count:,} {kind if count > 1 else _singular(kind)}" for kind, count in report.kinds.items())
+    holds = f" It holds {kinds}." if kinds else ""
+    return f"{'Would import' if dry_run else 'Imported'} {report.kind} {safe(report.path)}: {told}.{holds}"

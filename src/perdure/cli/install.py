@@ -31,10 +31,10 @@ _EXAMPLES: Final = (
 def main(target: Target, *, host: str | None, scope: str, dry_run: bool, plugin_path: bool) -> View:
     """Give a coding agent or an editor this memory.
 
-    HOST is claude-code, codex, copilot, gemini, opencode, continue, cursor, vscode or windsurf. The server `perdure
-    mcp` is put into its configuration, and where it has hooks `perdure hook`, so that every session starts with what
-    earlier ones learned. Whatever else stands in these files stays; `perdure uninstall` takes ours out again. In a
-    pipe each file is one line: outcome, path, what of Perdure is in it.
+    HOST is claude-code, codex, copilot, gemini, opencode, continue, cursor, vscode, windsurf or claude-desktop. The
+    server `perdure mcp` is put into its configuration, and where it has hooks `perdure hook`, so that every session
+    starts with what earlier ones learned. Whatever else stands in these files stays; `perdure uninstall` takes ours
+    out again. In a pipe each file is one line: outcome, path, what of Perdure is in it.
     """
     from perdure.hosts.install import install, plugin_folder
 

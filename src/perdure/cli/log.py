@@ -22,8 +22,8 @@ _EXAMPLES: Final = (
     "perdure log --operation forget --limit 5",
 )
 _INDENT: Final = 7
-# So many characters, from the end of a batch's id: they are random, and `undo` takes them.
-_SHORT: Final = 8
+# The end of a batch's id is random, and `undo` takes it.
+_ID_CHARACTERS: Final = 8
 _OPERATIONS: Final = get_args(Operation)
 
 
@@ -63,7 +63,7 @@ def main(target: Target, *, limit: int, before: int | None, **filters: Any) -> V
         # What one call did: who and when once, above its lines.
         if change.batch != batch:
             batch = change.batch
-            lines.append(f"{dim(batch[-_SHORT:])}  {author_and_age(change)}")
+            lines.append(f"{dim(batch[-_ID_CHARACTERS:])}  {author_and_age(change)}")
         text = safe(record.title or record.text) if record else "(gone)"
         room = width() - len(f"{revision.seq:>5}  {change.operation:<8}  #{revision.number}  ")
         named = f"{operation_label(change.operation)}  {number_label(revision.number)}"

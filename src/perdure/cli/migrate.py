@@ -17,21 +17,24 @@ _EXAMPLES: Final = (
 @command("migrate", examples=_EXAMPLES)
 @option("--role", metavar="NAME", help="Give this role of the database the rights that Perdure needs, and no more.")
 @option("--partitions", type=int, default=0, metavar="N", help="Make new tables of N parts, by namespace.")
+@option("--shards", type=int, default=0, metavar="N", help="Have Citus spread new tables in N parts over its machines.")
 @option("--print", "print_only", is_flag=True, help="Print the statements for an empty database, and run none.")
-def main(target: Target, *, role: str | None, partitions: int, print_only: bool) -> View:
+def main(target: Target, *, role: str | None, partitions: int, shards: int, print_only: bool) -> View:
     """Make the tables of a store in a database, or bring them up to date.
 
     Nothing else makes or changes tables. Run it with a role that may, before a newer Perdure uses the store: programs
-    of this version and the one before go on meanwhile. It can be run again at any time.
+    of this version and the one before go on meanwhile. It can be run again at any time. Where the database has the
+    extension pgvector, it can search by meaning itself from then on.
     """
     from perdure.services import migrate_store, migration_statements
 
     settings = target.settings()
     if print_only:
-        statements = migration_statements(settings, partitions=partitions, role=role)
+        statements = migration_statements(settings, partitions=partitions, shards=shards, role=role)
         return View(json={"statements": statements}, lines=statements)
-    migrated = migrate_store(settings, partitions=partitions, role=role)
+    migrated = migrate_store(settings, partitions=partitions, shards=shards, role=role)
     before, now = migrated.schema_before, migrated.schema
     what = "made" if not before else "up to date" if before == now else "renewed"
     shown = safe(settings.store.shown)
-    return View(json=migrated, lines=[f"The tables in {shown} are {what}: schema {now}."])
+    by_meaning = "with" if migrated.pgvector else "without"
+    return View(json=migrated, lines=[f"The tables in {shown} are {what}: schema {now}, {by_meaning} pgvector."])

@@ -31,8 +31,7 @@ _LINES_PER_HIT: Final = 5
 # A passage has about 400 characters, and what answers may be its end.
 _LINES_OF_PASSAGE: Final = 8
 _ALWAYS: Final = "constitutional"
-# So many other namespaces are named where one is empty.
-_NAMED: Final = 8
+_MAX_NAMESPACES_NAMED: Final = 8
 _MODES: Final = {
     "hybrid": "meaning and words",
     "keyword": "words alone",
@@ -212,6 +211,6 @@ def _nothing(
     if len(memory.list(limit=1)):
         return empty_answer(tried, f"Try other words, or look through everything: {target.hint('list')}")
     elsewhere = [safe(each.name) for each in memory.stats().namespaces if any(each.states.values())]
-    more = glyphs().more if len(elsewhere) > _NAMED else ""
-    others = f"Namespaces with memories: {', '.join(elsewhere[:_NAMED])}{more}"
+    more = glyphs().more if len(elsewhere) > _MAX_NAMESPACES_NAMED else ""
+    others = f"Namespaces with memories: {', '.join(elsewhere[:_MAX_NAMESPACES_NAMED])}{more}"
     return empty_answer(tried, f"There is no memory here yet. {target.first_memory}", *([others] if elsewhere else []))

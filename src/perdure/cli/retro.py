@@ -45,7 +45,7 @@ _MOST_BYTES: Final = 1 << 22
     help="It did not hold, and why. Repeatable.",
 )  # fmt: skip
 @option("--feature", metavar="NUMBER", help="The feature that this was.  [default: the active one, or the branch's]")
-@option("--promote", is_flag=True, help="Make the global bank for universal learnings where there is none.")
+@option("--promote", is_flag=True, help="Make the global bank for universal learnings if there is none.")
 @PROJECT
 @DRY_RUN
 def main(

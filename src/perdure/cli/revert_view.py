@@ -11,7 +11,7 @@ from perdure.cli.terminal import count_memories, dim, glyphs, note, safe
 from perdure.jsonable import revert_document
 from perdure.model import RevertResult
 
-_SHOWN: Final = 12
+_MAX_SHOWN: Final = 12
 
 
 def revert_view(target: Target, result: RevertResult, *, dry_run: bool, before: Sequence[str] = ()) -> View:
@@ -42,5 +42,5 @@ def revert_view(target: Target, result: RevertResult, *, dry_run: bool, before: 
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    shown = " ".join(f"#{number}" for number in numbers[:_SHOWN])
-    return shown if len(numbers) <= _SHOWN else f"{shown} {glyphs().more}"
+    shown = " ".join(f"#{number}" for number in numbers[:_MAX_SHOWN])
+    return shown if len(numbers) <= _MAX_SHOWN else f"{shown} {glyphs().more}"

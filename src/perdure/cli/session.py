@@ -76,20 +76,22 @@ def explain(target: Target, *, session: str | None, last: bool, project: str) ->
 
     Without SESSION it is about a session that would start now: the question that was made of the project, the score of
     each memory by its signals, what of the room is used, and what found no room. With SESSION, or --last, it is what
-    that session was really told. In a pipe each memory is one line: number, category, score, title, and the signals.
+    that session was really told, at its start and at its prompts. In a pipe each memory of the start is one line:
+    number, category, score, title, and the signals.
     """
     document: dict[str, Any]
     if session is None and not last:
         document = _document(_block(target, project))
     else:
-        from perdure.session.kept import kept_start, kept_starts
+        from perdure.session.kept import kept_prompts, kept_start, kept_starts, start_without_text
 
         kept = (
             kept_start(session)
             if session
             else next((one for one in kept_starts(project=_project(project)) if one.text), None)
         )
-        if kept is None:
+        prompts = kept_prompts(kept.session if kept else session or "")
+        if kept is None and not prompts:
             from perdure.errors import NotFound
 
             if session is None:
@@ -98,11 +100,16 @@ def explain(target: Target, *, session: str | None, last: bool, project: str) ->
             raise NotFound(
                 "What that session was told is not known any more.", remedy="`perdure session list` lists sessions."
             )
+        kept = kept or start_without_text(prompts[-1])
         document = {
             "mode": kept.mode, "query": kept.query, "text": kept.text, "tokens": -(-len(kept.text) // 4),
             "characters": len(kept.text), "diagnostics": kept.diagnostics, "notes": kept.notes,
             "constitutional": kept.constitutional, "about_you": kept.about, "entries": kept.entries,
             "no_room": kept.left_out,
+            "prompts": [
+                {"at": each.at, "text": each.text, "entries": each.entries, "no_room": each.left_out}
+                for each in prompts
+            ],
         }  # fmt: skip
     return View(
         json=document,
@@ -404,7 +411,7 @@ def _document(block: SessionBlock) -> dict[str, Any]:
         "about_you": [memory_of(record) for record in block.about],
         "entries": [entry_of(hit) for hit in block.entries],
         "no_room": [entry_of(hit) for hit in block.left_out],
-        "from_files": block.from_files,
+        "from_files": block.from_files, "prompts": [],
     }  # fmt: skip
 
 
@@ -427,6 +434,18 @@ def explanation_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield from score_bars(signals, one["score"], best)
     for one in document["no_room"]:
         yield f"no room  #{one['number']}  {one['score']:.3f}  {safe(one['title'] or one['text'])[:100]}"
+    for prompt in document.get("prompts", ()):
+        yield f"\nat a prompt, {safe(prompt['at'])}"
+        for one in prompt["entries"]:
+            yield f"#{one['number']}  {_why_suggested(one)}  {safe(one['title'] or one['text'])[:100]}"
+        for one in prompt["no_room"]:
+            yield f"no room  #{one['number']}  {_why_suggested(one)}  {safe(one['title'] or one['text'])[:100]}"
+
+
+def _why_suggested(entry: Mapping[str, Any]) -> str:
+    if entry.get("phrase"):
+        return f"phrase \u201c{safe(entry['phrase'])}\u201d"
+    return "" if entry.get("relevance") is None else f"{entry['relevance']:.2f}"
 
 
 def _cost(document: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from perdure.errors import NotFound
 from perdure.jsonable import stats_document, to_jsonable
 from perdure.store.stats import NamespaceStats, StoreStats
 
-_NAMED: Final = 8
+_MAX_NAMESPACES_NAMED: Final = 8
 
 
 def _count(stats: NamespaceStats, *states: str) -> str:
@@ -47,7 +47,7 @@ def main(target: Target) -> View:
         stats = memory.stats()
     shown = [each for each in stats.namespaces if not target.namespaces or each.name in target.namespaces]
     if target.namespaces and not shown:
-        known = ", ".join(each.name for each in stats.namespaces[:_NAMED]) or "none yet"
+        known = ", ".join(each.name for each in stats.namespaces[:_MAX_NAMESPACES_NAMED]) or "none yet"
         raise NotFound(f"There is no namespace {target.namespaces[0]!r}.", remedy=f"Namespaces with memories: {known}.")
     power = min(max(stats.bytes.bit_length() - 1, 0) // 10, 3)
     size = f"{stats.bytes / (1 << 10 * power):.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB')[power]}"

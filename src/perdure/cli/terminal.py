@@ -77,7 +77,7 @@ def width() -> int:
 
 
 def out(line: str = "") -> None:
-    """A result, on stdout. Whoever puts stored text into it has passed that through `safe` or `tsv_field`."""
+    """A result, on stdout. Stored text in it must have passed through `safe` or `tsv_field`."""
     # The stream is named, because click would replace one that it thinks misconfigured.
     click.echo(line, file=sys.stdout, color=_colour())
 

@@ -23,7 +23,7 @@ _EXAMPLES: Final = (
     "perdure undo --session monday --dry-run",
     "perdure undo --actor agent --since 2h --yes",
 )
-_MOST: Final = 1000
+_MAX_LINES: Final = 1000
 
 
 @command("undo", examples=_EXAMPLES)
@@ -76,11 +76,11 @@ def _last_change(memory: Memory) -> tuple[str, str]:
     if not entries:
         raise click.UsageError("You changed nothing here yet; name a batch, a session or an actor.")
     change = entries[0].change
-    entries = memory.log(batch=change.batch, limit=_MOST)
+    entries = memory.log(batch=change.batch, limit=_MAX_LINES)
     operations = " and ".join(dict.fromkeys(entry.change.operation for entry in reversed(entries)))
     numbers = {entry.number for entry in entries}
     if len(numbers) == 1:
         which = f"#{min(numbers)}"
     else:
-        which = f"{'at least ' if len(entries) == _MOST else ''}{len(numbers)} memories"
+        which = f"{'at least ' if len(entries) == _MAX_LINES else ''}{len(numbers)} memories"
     return change.batch, f"Your last change was to {operations} {which}, {age(change.at)}."

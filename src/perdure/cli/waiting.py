@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perdure.cli.command import Target
     from perdure.memory import Memory
 
-_LOOKED_AT: Final = 1000
+_MEMORIES_READ: Final = 1000
 
 
 def next_step(target: Target, memory: Memory, conversation: str | None = None) -> str:
@@ -29,7 +29,7 @@ def what_waits(target: Target, memory: Memory, conversation: str | None = None) 
     """The same, and nothing where everything has been looked at."""
     settings, now = target.own_settings, system_clock()
     messages, episodes = (
-        memory.list(key_type=kind, conversation_id=conversation, limit=_LOOKED_AT).records
+        memory.list(key_type=kind, conversation_id=conversation, limit=_MEMORIES_READ).records
         for kind in (MESSAGE, EPISODE)
     )
     if not messages:

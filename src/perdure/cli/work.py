@@ -21,7 +21,7 @@ def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vect
 
     What coding agents said while the store was busy is stored. Memories that were stored without a model, or imported,
     are found by words at once and by meaning after this. Conversations get episodes, where enough of them wait facts
-    are made of them, and those that were retrieved are reviewed. Memories that nobody has compared with those near them
+    are made of them, and those that were retrieved are reviewed. Memories not yet compared with those near them
     are compared, and what contradicts is listed by `perdure conflicts`. Learnings without keywords get some, from the
     language model of the settings if there is one. Memories whose time is over become expired, and evicted ones are
     removed when their grace period is over. After the setting `embedder` was changed, the old model answers until this

@@ -1,7 +1,7 @@
 """How near unrelated texts are to each other, with whatever model: measured on a few texts that have nothing in common.
 
 Models crowd their vectors differently. With some, two texts about different things have a cosine of 0.05, with others
-of 0.75, so without this nobody could say from which cosine on a memory is about a question.
+of 0.75, so without this it is unknown from which cosine on a memory is about a question.
 """
 
 from __future__ import annotations

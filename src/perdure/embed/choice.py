@@ -25,7 +25,7 @@ _INSTEAD: Final = "{} made the vectors until now and cannot be asked: {} Those o
 
 
 class Chosen(NamedTuple):
-    """`generation` is None while nobody knows how long the vectors are. `unrelated` is the cosine that unrelated texts
+    """`generation` is None while the length of the vectors is unknown. `unrelated` is the cosine that unrelated texts
     have with this model, if that is known. `note` is what an answer says about the choice.
     """
 
@@ -97,7 +97,7 @@ class EmbedderChoice:
             return self._target
 
     def target(self) -> Chosen:
-        """The embedder of the settings. It is asked how long its vectors are, if nobody knows."""
+        """The embedder of the settings. It is asked for the length of its vectors, if that is unknown."""
         with self._lock:
             embedder = self.open_target()
             try:
@@ -107,7 +107,7 @@ class EmbedderChoice:
                 return Chosen(embedder, None)
 
     def instead_of(self, failed: Chosen, error: EmbedderUnavailable) -> Chosen | None:
-        """The target, where an earlier model could not be asked; None when there is nobody else."""
+        """The target, where an earlier model could not be asked; None if there is no other embedder."""
         target = self.target()
         if failed.generation is None or target.generation in {None, failed.generation}:
             return None

@@ -26,7 +26,7 @@ _SWITCHES: Final = {
     "pooling_mode_weightedmean_tokens": "weightedmean",
 }
 _POOLING: Final = {"mean": "MEAN", "cls": "CLS", "lasttoken": "LAST_TOKEN"}
-# What a model may consist of. Without its other parts the vectors would be wrong, and nobody would notice.
+# What a model may consist of. Without its other parts the vectors would be wrong, unnoticed.
 _PARTS: Final = frozenset({"Transformer", "Pooling", "Normalize"})
 # The names of the words that stand before a text.
 _PROMPTS: Final = {"query": ("query",), "passage": ("document", "passage", "corpus")}

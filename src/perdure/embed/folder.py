@@ -16,8 +16,8 @@ from perdure.errors import EmbedderUnavailable
 from perdure.files import open_regular
 from perdure.remedies import Remedy, Run
 
-# So many texts are embedded between two reports of progress.
-_BATCH: Final = 64
+# Texts embedded between two reports of progress.
+_BATCH_SIZE: Final = 64
 # No model has more: a folder with more is something else, and looking through it would take for ever.
 MAX_FILES: Final = 1000
 MAX_BYTES: Final = 64 << 30
@@ -38,7 +38,7 @@ class FolderEmbedder:
         folder = Path(model).expanduser()
         if not folder.is_absolute():
             raise EmbedderUnavailable(
-                f"{provider} needs the folder of a model, and {model!r} is none.",
+                f"{provider} needs the folder of a model, and {model!r} is not one.",
                 remedy=f"Download the model yourself, and write `{provider}:/the/folder/it/is/in`.",
             )
         self._provider = provider
@@ -86,10 +86,10 @@ class FolderEmbedder:
         import numpy as np
 
         made: list[Vectors] = [np.empty((0, self.generation.dimensions), np.float32)]
-        for start in range(0, len(texts), _BATCH):
-            made.append(self._run(texts[start : start + _BATCH], "passage"))
+        for start in range(0, len(texts), _BATCH_SIZE):
+            made.append(self._run(texts[start : start + _BATCH_SIZE], "passage"))
             if progress:
-                progress(min(start + _BATCH, len(texts)), len(texts))
+                progress(min(start + _BATCH_SIZE, len(texts)), len(texts))
         return np.concatenate(made)
 
     def _run(self, texts: Sequence[str], task: Literal["query", "passage"]) -> Vectors:
@@ -125,7 +125,7 @@ class FolderEmbedder:
                     size += found[-1][1].st_size
             if seen > MAX_FILES or size > MAX_BYTES:
                 raise EmbedderUnavailable(
-                    f"{self._folder} is no folder of a model: it has more than {MAX_FILES:,} files, or "
+                    f"{self._folder} is not the folder of a model: it has more than {MAX_FILES:,} files, or "
                     f"{MAX_BYTES >> 30} GiB.",
                     remedy="Name the folder that holds the model alone.",
                 )

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Of each statement; the judge was trained on no longer ones.
-MOST_TOKENS: Final = 60
-_TOGETHER: Final = 16
+MAX_TOKENS: Final = 60
+_BATCH_SIZE: Final = 16
 _HEAD: Final = "head"
 _BIAS: Final = "head.bias"
 _loading: Final = Lock()
@@ -51,11 +51,18 @@ def judge(pairs: Sequence[tuple[str, str]]) -> list[PairVerdict]:
         return []
     with _loading:
         model = _load()
-    both = [_tokens(model.model, older, newer) for older, newer in pairs]
+    both: list[list[int]] = []
+    for pair in pairs:
+        # One text: the first without its end if it is too long, its end mark, then the second without its beginning.
+        cut = [
+            tokens if len(tokens) <= MAX_TOKENS else [*tokens[: MAX_TOKENS - 1], tokens[-1]]
+            for tokens in map(model.model.tokens, pair)
+        ]
+        both.append([*cut[0], *cut[1][1:]])
     order = sorted(range(len(both)), key=lambda row: len(both[row]))
     logits = np.empty((len(both), len(model.bias)), np.float32)
-    for start in range(0, len(order), _TOGETHER):
-        rows = order[start : start + _TOGETHER]
+    for start in range(0, len(order), _BATCH_SIZE):
+        rows = order[start : start + _BATCH_SIZE]
         logits[rows] = local.vectors_of(model.model, [both[row] for row in rows]) @ model.head.T + model.bias
     shares = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
@@ -77,13 +84,3 @@ def _load() -> _JudgeModel:
     own = weights.load(directory, weights.JUDGE)
     layers = {name: tensor for name, tensor in own.items() if name not in {_HEAD, _BIAS}}
     return _JudgeModel(local.open_model(directory, weights.load(directory) | layers), own[_HEAD], own[_BIAS])
-
-
-def _tokens(model: local.Model, older: str, newer: str) -> list[int]:
-    """Both as one text, each without what is too long, and with the end of the first between them."""
-    first, second = (model.tokens(text) for text in (older, newer))
-    return [*_cut(first), *_cut(second)[1:]]
-
-
-def _cut(tokens: list[int]) -> list[int]:
-    return tokens if len(tokens) <= MOST_TOKENS else [*tokens[: MOST_TOKENS - 1], tokens[-1]]

@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from perdure.embed import weights
 from perdure.embed.port import Generation, Progress, Vectors, import_runtime
@@ -63,6 +63,11 @@ def unavailable() -> EmbedderUnavailable | None:
     return EmbedderUnavailable(f"The local model needs what is not installed: {', '.join(missing)}.", remedy=_INSTALL)
 
 
+Sharing: TypeAlias = Literal["alone", "asks", "serves", "both"]
+_ASKING: Final = ("asks", "both")
+_SERVING: Final = ("serves", "both")
+
+
 class LocalEmbedder:
     """Our model with int8 weights. In a store whose vectors are `UNTRAINED` it stands in for that model until `work`
     has made new ones: training moved texts so little that questions find them as they did before.
@@ -70,8 +75,17 @@ class LocalEmbedder:
 
     window = weights.MAX_TOKENS - _SPECIAL_TOKENS
 
-    def __init__(self, load: Callable[[], Model] | None = None, generation: Generation = GENERATION) -> None:
+    def __init__(
+        self,
+        load: Callable[[], Model] | None = None,
+        generation: Generation = GENERATION,
+        sharing: Sharing = "alone",
+    ) -> None:
+        """`asks`: before it loads the model, it asks a process that has; `serves`: it is one, once it has; `both`: it
+        asks, and serves once it had to load the model.
+        """
         self.generation = generation
+        self._sharing: Sharing = sharing
         self._load = load or load_model
         self._lock = Lock()
         self._loaded: Model | None = None
@@ -86,14 +100,29 @@ class LocalEmbedder:
         return (self._counter or self._open_counter()).count(text)
 
     def embed_query(self, text: str) -> Vectors:
+        if (vector := self._ask(text)) is not None:
+            return vector
         model = self._loaded or self._load_once()
         return vectors_of(model, [model.tokens(text)])[0]
+
+    def _ask(self, text: str) -> Vectors | None:
+        """The vector of a text, from a process that has the model loaded; None where it is to be loaded here."""
+        if self._sharing not in _ASKING or self._loaded is not None:
+            return None
+        from perdure.embed import model_socket
+
+        return model_socket.ask(self.generation, text)
 
     def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         import numpy as np
 
         if not texts:
             return np.empty((0, DIMENSIONS), dtype=np.float32)
+        # Where one text is written after another, each is a small matter for whoever has the model.
+        if len(texts) == 1 and (vector := self._ask(texts[0])) is not None:
+            if progress:
+                progress(1, 1)
+            return vector[np.newaxis]
         model = self._loaded or self._load_once()
         tokens = [model.tokens(text) for text in texts]
         if len(tokens) == 1:
@@ -124,12 +153,17 @@ class LocalEmbedder:
         return vectors
 
     def load_beside(self) -> None:
-        """Begin to load the model in a thread of its own. Whoever embeds next waits for it, and is told what failed."""
+        """Begin to load the model in a thread of its own. The next call waits for it, and raises what failed."""
 
         def load() -> None:
             with suppress(EmbedderUnavailable):
                 self._load_once()
 
+        if self._sharing in _ASKING:
+            from perdure.embed import model_socket
+
+            if model_socket.is_served():
+                return
         if self._loaded is None:
             Thread(target=load, name="perdure-model", daemon=True).start()
 
@@ -137,6 +171,10 @@ class LocalEmbedder:
         with self._lock:
             if self._loaded is None:
                 self._loaded = self._load()
+                if self._sharing in _SERVING:
+                    from perdure.embed import model_socket
+
+                    model_socket.serve(self.generation, self.embed_query)
             return self._loaded
 
     def _open_counter(self) -> TokenCounter:
@@ -201,33 +239,30 @@ def open_tokenizer(model: Path) -> Callable[[str], list[int]]:
 
 def open_counter(model: Path) -> TokenCounter:
     tokenizer = _tokenizer(model)
+    # By hash, so that no text is kept, and by length: two texts of the same bytes have one hash in Python, if one of
+    # them is of wider characters.
     known: dict[int, int] = {}
 
-    def kept(text: str, count: Callable[[str], int]) -> int:
-        """By hash, so that no text is kept, and by length: two texts of the same bytes have one hash in Python, if one
-        of them is of wider characters.
-        """
-        key = hash(text) ^ len(text)
+    # No token of this tokenizer reaches over a space or the end of a line, so lines and words are counted one by one:
+    # the memories of an answer are often those of answers before, and their words nearly always.
+    def count_part(part: str, separator: str) -> int:
+        """The tokens of a line, whose words are counted, or of one word, which has no separator."""
+        key = hash(part) ^ len(part)
         if (counted := known.get(key)) is None:
-            counted = count(text)
+            if separator:
+                counted = sum([count_part(word, "") for word in part.split(separator)])
+            else:
+                first: Any = tokenizer.encode(_encodable(part))
+                # What the window cut off comes in windows of its own.
+                counted = sum(len(window.ids) - _SPECIAL_TOKENS for window in (first, *first.overflowing))
             if len(known) >= _TEXTS_KNOWN:
                 known.clear()
             known[key] = counted
         return counted
 
-    def count_word(word: str) -> int:
-        first: Any = tokenizer.encode(_encodable(word))
-        # What the window cut off comes in windows of its own.
-        return sum(len(part.ids) - _SPECIAL_TOKENS for part in (first, *first.overflowing))
-
-    # No token of this tokenizer reaches over a space or the end of a line, so words and lines are counted one by one:
-    # the memories of an answer are often those of answers before, and their words nearly always.
-    def count_line(line: str) -> int:
-        return sum([kept(word, count_word) for word in line.split(" ")])
-
     def count(text: str) -> int:
         beginning = text[:_MAX_CHARACTERS]
-        tokens = sum([kept(line, count_line) for line in beginning.split("\n")])
+        tokens = sum([count_part(line, " ") for line in beginning.split("\n")])
         counted = max(tokens, len(beginning) // _CHARACTERS_PER_TOKEN)
         return counted if len(text) == len(beginning) else -(-counted * len(text) // len(beginning))
 
@@ -257,6 +292,10 @@ def open_session(graph: bytes, tensors: weights.Tensors) -> Callable[[Grid, Grid
     options.enable_mem_pattern = False
     options.log_severity_level = 4
     values = [runtime.OrtValue.ortvalue_from_numpy(tensor) for tensor in tensors.values()]
+    # By the first of these calls the runtime uses the mapped weights where they are, and copies none; by the second it
+    # knows that the file which the graph names need not exist.
+    for name, value in zip(tensors, values, strict=True):
+        options.add_initializer(name, value)
     options.add_external_initializers(list(tensors), values)
     session: Any = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     return lambda ids, mask: session.run(None, {"ids": ids, "mask": mask})[0]
@@ -296,5 +335,5 @@ def vectors_of(model: Model, tokens: Sequence[list[int]]) -> Vectors:
     except Exception as error:
         raise EmbedderUnavailable(f"The local model could not embed the text: {error}", remedy=_INSTALL) from error
     if not (np.abs(np.linalg.norm(vectors, axis=1) - 1) < _UNIT_TOLERANCE).all():
-        raise EmbedderUnavailable("The local model gave a vector that is no direction.", remedy=_INSTALL)
+        raise EmbedderUnavailable("The local model gave a vector without a direction.", remedy=_INSTALL)
     return vectors

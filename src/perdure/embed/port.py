@@ -38,7 +38,7 @@ _UNIT: Final = 1e-5
 # A model that reads fewer tokens of a text than this reads nothing beside a date and a title.
 _LEAST_WINDOW: Final = 16
 
-# So many missing vectors are made by the recall that misses them; more are left for `work`.
+# A recall makes up to this many missing vectors itself; more are left for `work`.
 FEW_VECTORS: Final = 512
 
 
@@ -106,7 +106,7 @@ def check_embedder(value: object) -> Embedder:
     except Exception as error:
         raise InvalidInput(f"The embedder does not name its generation: {error}.", remedy=_EMBEDDER) from error
     if missing:
-        raise InvalidInput(f"{shown(value)} is no embedder: {', '.join(missing)} missing.", remedy=_EMBEDDER)
+        raise InvalidInput(f"{shown(value)} is not an embedder: {', '.join(missing)} missing.", remedy=_EMBEDDER)
     return cast("Embedder", value)
 
 

@@ -42,5 +42,5 @@ def open_embedder(name: str, settings: Settings, access: Access, *, dimensions: 
     except Exception as error:
         raise EmbedderUnavailable(f"{name} cannot be opened: {type(error).__name__}: {error}.") from error
     if not all(callable(getattr(embedder, method, None)) for method in ("embed_query", "embed_passages")):
-        raise EmbedderUnavailable(f"{name} is {shown(embedder)}, which is no embedder.")
+        raise EmbedderUnavailable(f"{name} is {shown(embedder)}, which is not an embedder.")
     return embedder

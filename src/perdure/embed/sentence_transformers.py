@@ -55,5 +55,5 @@ def require_library_parts(folder: Path) -> None:
             raise EmbedderUnavailable(f"{path} cannot be read: {type(error).__name__}.", remedy=_REMEDY) from error
         if foreign:
             raise EmbedderUnavailable(
-                f"{path} names code that is no part of sentence-transformers: {shown(foreign[0])}.", remedy=_REMEDY
+                f"{path} names code that does not belong to sentence-transformers: {shown(foreign[0])}.", remedy=_REMEDY
             )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # English has four bytes for a token; program text and other scripts have fewer.
 _BYTES_PER_TOKEN: Final = 3
-# So much of a refused text is tried once more: it fits into the smallest window in use, which is 512 tokens.
+# The beginning of a refused text that is tried once more: it fits into the smallest window in use, 512 tokens.
 _SHORT_BYTES: Final = 1200
 # Bad request, too large, unprocessable: it may be one of the texts. Others, such as 401, are about all of them.
 _REFUSES_A_TEXT: Final = frozenset({400, 413, 422})
@@ -122,7 +122,7 @@ class ServerEmbedder:
                 answer = self._ask([cut[place] for place in places], task="passage", dimensions=dimensions)
             except EmbedderUnavailable as error:
                 failure, refused = error, refused + 1
-                # One bad text stands alone after so many halvings: more refusals than that are about all of them.
+                # After log2(n) halvings a bad text stands alone: more refusals than that are about all of them.
                 if error.status not in _REFUSES_A_TEXT or refused > len(texts).bit_length() + 1:
                     break
                 if len(places) > 1 and requests + len(waiting) + 2 <= _REQUESTS_PER_TEXT * len(texts):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perdure.services import Services
 
 _FIELDS: Final = (
-    "role", "content", "at", "speaker", "session_id", "source_project", "channel", "idempotency_key",
+    "role", "content", "at", "speaker", "session_id", "source_project", "channel", "metadata", "idempotency_key",
 )  # fmt: skip
 
 
@@ -61,9 +61,9 @@ class Conversation:
 
     def add_messages(self, messages: Iterable[Mapping[str, Any]]) -> Imported:
         """Store several messages in their order, all or none, as one batch. Each is a mapping with `role`, `content`
-        and, if you like, `at`, `speaker`, `session_id`, `source_project`, `channel` and an `idempotency_key`: what was
-        stored with the same key before is not stored again, also when it was forgotten or erased since. They are found
-        by words at once, by meaning after `work`.
+        and, if you like, `at`, `speaker`, `session_id`, `source_project`, `channel`, `metadata` and an
+        `idempotency_key`: what was stored with the same key before is not stored again, also when it was forgotten or
+        erased since. They are found by words at once, by meaning after `work`.
         """
         from perdure.episodes.messages import add_messages, check_message
 
@@ -81,9 +81,9 @@ class Conversation:
         return add_messages(self._services, self._namespace, checked)
 
     def end(self) -> bool:
-        """Say that nothing follows for now, as when a session ends: the next `work` makes an episode of what is open,
-        and facts of that, without waiting for silence. False where nothing was said, or that was known. Whoever says
-        something later goes on with the conversation.
+        """Say that nothing follows for now, as when a session ends: the next `work` makes an episode of the open
+        messages, and facts of it, without waiting for silence. False if nothing was said, or if it had ended already.
+        A later message continues the conversation.
         """
         from perdure.episodes.messages import end_conversation
 

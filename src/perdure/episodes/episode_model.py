@@ -1,6 +1,6 @@
 """What a language model says about episodes: where one ends, where the rules leave that open; what it is about; and how
 surprising it is. It is asked for so much at most in one run, and what it says is checked. When it cannot be asked, or
-says what nobody can use, the rules decide.
+gives an unusable answer, the rules decide.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ PURPOSE: Final = "episodes"
 # How long one answer may take, and how many questions one run may ask.
 SECONDS: Final = 30.0
 MOST_ASKED: Final = 100
-# A model whose answers cannot be used so often in a row is not asked again in this run.
-_MOST_INVALID: Final = 3
+# After this many unusable answers in a row, the model is not asked again in this run.
+_MAX_INVALID_ANSWERS: Final = 3
 # From this surprise on, whatever else ended it, an episode ended because something unexpected was said.
 PREDICTION_ERROR: Final = 0.7
 _MOST_READ: Final = 1_500
@@ -101,7 +101,7 @@ class EpisodeModel:
         return self.name is not None and self.asked >= MOST_ASKED
 
     def judge(self, messages: Sequence[Record], background: Background, least: int) -> Judgement | None:
-        """Whether an episode of at least so many of these messages is over; None when it goes on, or nobody knows."""
+        """Whether an episode of at least `least` of these messages is over; None if it goes on or is unknown."""
         return self._ask(messages, lambda name: judge(self.services, name, messages, background, least))
 
     def describe(self, messages: Sequence[Record], background: Background) -> EpisodeWords | None:
@@ -119,7 +119,7 @@ class EpisodeModel:
                 park(self.services, self.name, messages[0], error, attempts=1)
             self.parked += 1
             self.invalid += 1
-            if self.invalid >= _MOST_INVALID:
+            if self.invalid >= _MAX_INVALID_ANSWERS:
                 self._give_up(error)
         except (ProviderUnavailable, SettingsInvalid) as error:
             self._give_up(error)

@@ -14,7 +14,7 @@ from perdure.store.port import Reader
 
 # Positions have this many digits, so that keys sort as they were counted.
 _DIGITS: Final = 8
-_MOST: Final = 10**_DIGITS - 1
+_MAX_POSITION: Final = 10**_DIGITS - 1
 # A name that is longer would leave no room in a key.
 _LONGEST_NAME: Final = 200
 _POSITION: Final = re.compile(rf"[0-9]{{{_DIGITS}}}")
@@ -37,8 +37,8 @@ def prefix_of(kind: str, conversation: str) -> str:
 
 
 def key_of(kind: str, conversation: str, position: int) -> str:
-    if position > _MOST:
-        raise InvalidInput(f"A conversation has at most {_MOST:,} messages.", remedy="Begin another one.")
+    if position > _MAX_POSITION:
+        raise InvalidInput(f"A conversation has at most {_MAX_POSITION:,} messages.", remedy="Begin another one.")
     return f"{prefix_of(kind, conversation)}{position:0{_DIGITS}}"
 
 

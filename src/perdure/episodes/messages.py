@@ -32,7 +32,7 @@ from perdure.lifecycle.write import (
 from perdure.model import ROLE, SPEAKER, Filter, Imported, Record, Remembered, replace_record
 from perdure.store.port import About, LogFilter, Reader, Writer
 from perdure.text.entry import entry_of
-from perdure.validation import check_single_line
+from perdure.validation import check_metadata, check_single_line
 
 if TYPE_CHECKING:
     from perdure.lifecycle.write_context import WriteBatch
@@ -69,7 +69,7 @@ def check_conversation(services: Services, conversation: object) -> str:
     return checked
 
 
-def check_message(
+def check_message(  # noqa: PLR0913 - one for each field of a message
     services: Services,
     conversation: str,
     *,
@@ -79,12 +79,14 @@ def check_message(
     speaker: object = None,
     session_id: object = None,
     idempotency_key: str | None = None,
+    metadata: object = None,
     **origin: object,
 ) -> NewMessage:
-    """Whoever has no name is called by their role. `origin` are further fields of the memory."""
+    """A speaker without a name is called by the role. `origin` are further fields of the memory."""
     named = check_single_line(role, ROLE)
-    metadata = {ROLE: named, SPEAKER: named if speaker is None else check_single_line(speaker, SPEAKER)}
-    fields = {"source": SOURCE, **origin, "conversation_id": conversation, "metadata": metadata}
+    more = {} if metadata is None else check_metadata(metadata, "metadata")
+    more |= {ROLE: named, SPEAKER: named if speaker is None else check_single_line(speaker, SPEAKER)}
+    fields = {"source": SOURCE, **origin, "conversation_id": conversation, "metadata": more}
     fields |= {name: value for name, value in (("valid_at", at), ("session_id", session_id)) if value is not None}
     return NewMessage(conversation, *check_request(services, content, fields, idempotency_key))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # An episode is reviewed once in this time at most.
 REVIEW_EVERY: Final = timedelta(days=1)
-_GROUP: Final = 64
+_BATCH_SIZE: Final = 64
 _HARDEST: Final = 10
 
 
@@ -38,7 +38,7 @@ def review_episodes(services: Services, namespace: str, batch: WriteBatch) -> in
     # What is gone has nothing to wait for.
     due = iter([each for each in pending if (found := records.get(each.number)) is None or is_due(found, now)])
     done = 0
-    while group := list(islice(due, _GROUP)):
+    while group := list(islice(due, _BATCH_SIZE)):
         with store.write(namespace) as writer:
             for review in group:
                 [record] = writer.fetch([review.number]) or [None]

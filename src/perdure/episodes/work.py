@@ -35,15 +35,13 @@ if TYPE_CHECKING:
     from perdure.services import Services
     from perdure.settings import Settings
 
-# So many facts of a conversation count as known, and so many are shown to a model, with so many of the last episodes.
 # Notes about a namespace: what was looked at, and what a model was asked.
 _SEEN: Final = "episodes seen"
 _ASKED: Final = "episodes"
 _FACTS: Final = 100
 _FACTS_SHOWN: Final = 20
 _EPISODES_SHOWN: Final = 3
-# So many are stored at once.
-_GROUP: Final = 16
+_BATCH_SIZE: Final = 16
 _READ_AT_ONCE: Final = 500
 # So few new lines of the log are looked at again each time.
 _FEW_LINES: Final = 200
@@ -222,7 +220,7 @@ class EpisodeMaker:
                 self.questions.pop(str(found.messages[0].number), None)
                 start += found.cut.end
             # What a model said took long, and is kept at once.
-            if waiting and (found is None or self.model.name or len(waiting) >= _GROUP):
+            if waiting and (found is None or self.model.name or len(waiting) >= _BATCH_SIZE):
                 stored = store_episodes(self.services, waiting, last, self.batch)
                 if stored is None:
                     self.was_disturbed = True

@@ -10,14 +10,13 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias, cast
 
 from perdure.errors import Conflict
-from perdure.hosts.file_before import FileBefore
-from perdure.hosts.json_text import JsonPath, changed_json, with_spaces
+from perdure.hosts.json_text import changed_json
 from perdure.text.jsonc import parse_jsonc, without_comments
 
 Json: TypeAlias = dict[str, Any]
@@ -46,12 +45,8 @@ def is_ours(command: object, arguments: object = None) -> bool:
     return len(words) > 1 and PurePath(str(words[0])).name == NAME and words[1] in {"mcp", "hook"}
 
 
-def edit_json(
-    given: str | None, change: Callable[[Json], None], remedy: str, was: FileBefore | None = None
-) -> str | None:
-    """The text of a JSON file after a change; None when nothing is left of a file that we made: of another we know what
-    it `was`. Comments stay, and how it is written.
-    """
+def edit_json(given: str | None, change: Callable[[Json], None], remedy: str) -> str | None:
+    """The text of a JSON file after a change; None when nothing is left of it. Comments stay, and how it is written."""
     text = given or ""
     before = _json(text, remedy)
     content = deepcopy(before)
@@ -63,19 +58,16 @@ def edit_json(
     edited = changed_json(text, before, content)
     if _json(edited, remedy) != content:
         raise Conflict("The file is written in a form that we leave alone.", remedy=remedy)
-    is_nothing = not content and without_comments(edited) == edited
-    if was is None:
-        return None if is_nothing else edited
-    return was.blank if is_nothing and was.blank is not None else with_spaces(edited, was.spaces)
+    return edited if content or without_comments(edited) != edited else None
 
 
 def _json(text: str, remedy: str) -> Json:
     try:
         parsed: object = parse_jsonc(text) if text.strip() else {}
     except (ValueError, RecursionError) as error:
-        raise Conflict(f"The file is no JSON: {error}.", remedy=remedy) from error
+        raise Conflict(f"The file is not valid JSON: {error}.", remedy=remedy) from error
     if not isinstance(parsed, dict):
-        raise Conflict("The file is no JSON object.", remedy=remedy)
+        raise Conflict("The file is not a JSON object.", remedy=remedy)
     return cast("Json", parsed)
 
 
@@ -96,14 +88,14 @@ def put_server(section: str, entry: Json) -> Callable[[Json], None]:
     return change
 
 
-def drop_server(section: str, entry: Json, were: Container[JsonPath] = ()) -> Callable[[Json], None]:
-    """Take `perdure` out again, if it is as we put it there. The table stays if it was there with nothing in it."""
+def drop_server(section: str, entry: Json) -> Callable[[Json], None]:
+    """Take `perdure` out again, if it is as we put it there, and the table with it if nothing is left of that."""
 
     def change(content: Json) -> None:
         servers = content.get(section)
         if isinstance(servers, dict) and _is_as_installed(cast("Json", servers).get(NAME), entry):
             del servers[NAME]
-            if not servers and (section,) not in were:
+            if not servers:
                 del content[section]
 
     return change
@@ -117,7 +109,7 @@ def put_hooks(hooks: Mapping[str, Sequence[Json]]) -> Callable[[Json], None]:
         for event, groups in hooks.items():
             there = events.setdefault(event, [])
             if not isinstance(there, list):
-                raise Conflict(f"hooks.{event} is no list.", remedy="Correct it, then install again.")
+                raise Conflict(f"hooks.{event} is not a list.", remedy="Correct it, then install again.")
             others = _without_ours(cast("list[Any]", there))
             if [group for group in cast("list[Any]", there) if _is_our_group(group)] != list(groups):
                 events[event] = [*others, *groups]
@@ -126,20 +118,20 @@ def put_hooks(hooks: Mapping[str, Sequence[Json]]) -> Callable[[Json], None]:
     return change
 
 
-def drop_hooks(content: Json, were: Container[JsonPath] = ()) -> None:
-    """Take our hooks out again. What `were` there with nothing in it stays."""
+def drop_hooks(content: Json) -> None:
+    """Take our hooks out again."""
     events = content.get("hooks")
     if isinstance(events, dict) and events:
-        _drop_stale(cast("Json", events), {}, were)
-        if not events and ("hooks",) not in were:
+        _drop_stale(cast("Json", events), {})
+        if not events:
             del content["hooks"]
 
 
-def _drop_stale(events: Json, wanted: Mapping[str, object], were: Container[JsonPath] = ()) -> None:
+def _drop_stale(events: Json, wanted: Mapping[str, object]) -> None:
     """Take our hooks away from events that have none now."""
     for event in [event for event in events if event not in wanted and isinstance(events[event], list)]:
         kept = _without_ours(events[event])
-        if kept or not events[event] or ("hooks", event) in were:
+        if kept or not events[event]:
             events[event] = kept
         else:
             del events[event]
@@ -197,17 +189,15 @@ def _is_as_installed(there: object, entry: Json) -> bool:
 def _table(content: Json, section: str) -> Json:
     table = content.setdefault(section, {})
     if not isinstance(table, dict):
-        raise Conflict(f"{section} is no table.", remedy="Correct it, then install again.")
+        raise Conflict(f"{section} is not a table.", remedy="Correct it, then install again.")
     return cast("Json", table)
 
 
-def edit_toml(text: str | None, block: str | None, was: FileBefore | None = None) -> str | None:
-    """The text of a TOML file with our marked block at its end, or without it; None as above."""
+def edit_toml(text: str | None, block: str | None) -> str | None:
+    """The text of a TOML file with our marked block at its end, or without it; None when nothing is left of it."""
     rest = _MARKED_TOML.sub("", text or "")
     if block is None:
-        if rest == (text or ""):
-            return text
-        return _with_its_end(text or "", rest, was) if was or rest.strip() else None
+        return text if rest == (text or "") else rest if rest.strip() else None
     if NAME in _toml(rest).get("mcp_servers", {}):
         return text
     own = f"{_BEGIN}\n{block}{_END}\n"
@@ -227,21 +217,19 @@ def _toml(text: str) -> Json:
     try:
         return tomllib.loads(text)
     except ValueError as error:
-        raise Conflict(f"The file is no TOML: {error}.", remedy="Correct it, then install again.") from error
+        raise Conflict(f"The file is not valid TOML: {error}.", remedy="Correct it, then install again.") from error
 
 
-def _with_its_end(text: str, rest: str, was: FileBefore | None) -> str:
-    """What is left without our lines; before those, if they are the last ones, there may have been no line end."""
-    return rest.removesuffix("\n") if was and was.open_end and text.endswith(f"{_END}\n") else rest
-
-
-def edit_yaml(text: str | None, item: str | None, head: str, was: FileBefore | None = None) -> str | None:
+def edit_yaml(text: str | None, item: str | None, head: str) -> str | None:
     """The text of a YAML file with our item in its list `mcpServers`, or without it; `head` begins a new file."""
     rest = _MARKED.sub("", text or "")
     if item is not None and text and (marked := _MARKED.search(text)):
         return text[: marked.start()] + _marked(item, marked["indent"]) + text[marked.end() :]
     if item is None:
-        return _without_item(text or "", rest, head, was) if text and rest != text else text
+        if not text or rest == text:
+            return text
+        left = re.sub(r"^mcpServers:[ ]*\n(?=[^\s-]|\Z)", "", rest, flags=re.MULTILINE)
+        return None if left.strip() in {"", head.strip()} else left
     if re.search(rf"^\s*- name: {NAME}\s*$", rest, re.MULTILINE):
         return text
     if listed := _YAML_LIST.search(rest):
@@ -250,14 +238,6 @@ def edit_yaml(text: str | None, item: str | None, head: str, was: FileBefore | N
         raise Conflict("mcpServers is written in a form that we leave alone.", remedy=f"Add this to it: {item}")
     begin = rest or head
     return f"{begin}{'' if begin.endswith(chr(10)) else chr(10)}mcpServers:\n{_marked(item, '  ')}"
-
-
-def _without_item(text: str, rest: str, head: str, was: FileBefore | None) -> str | None:
-    left = re.sub(r"^mcpServers:[ ]*\n(?=[^\s-]|\Z)", "", rest, flags=re.MULTILINE)
-    is_nothing = left.strip() in {"", head.strip()}
-    if was is None:
-        return None if is_nothing else left
-    return was.blank if is_nothing and was.blank is not None else _with_its_end(text, left, was)
 
 
 def _marked(item: str, indent: str) -> str:

@@ -1,8 +1,8 @@
 """The hosts that Perdure can be installed into: which files they read, and what has to stand in them.
 
 A server is a program that the host starts with a session and whose tools its model may call; hooks are programs that it
-runs at the events of a session. What is known of the hosts was tried with the hosts themselves, but for Cursor, VS Code
-and Windsurf, of which only the documentation was read.
+runs at the events of a session. What is known of the hosts was tried with the hosts themselves, but for Cursor, VS
+Code, Windsurf and Claude Desktop, of which only the documentation was read.
 """
 
 from __future__ import annotations
@@ -10,20 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Any, Final, Literal, TypeAlias
 
 from perdure.errors import UnknownChoice, shown
 from perdure.hosts.edits import drop_hooks, drop_server, edit_json, edit_toml, edit_yaml, put_hooks, put_server
-from perdure.hosts.file_before import FileBefore
 
 Scope: TypeAlias = Literal["user", "project"]
 Form: TypeAlias = Literal["json", "toml", "yaml"]
 Hooks: TypeAlias = Mapping[str, Sequence[dict[str, Any]]]
-# A text becomes another one: with Perdure in it, or without it and as it was before.
-Edit: TypeAlias = Callable[[str | None, bool, FileBefore | None], str | None]
+# A text becomes another one: with Perdure in it, or without it.
+Edit: TypeAlias = Callable[[str | None, bool], str | None]
 
 SCOPES: Final = ("user", "project")
 # Seconds. The program itself ends after two; at the end of a session Claude Code would not wait for it unless told.
@@ -79,13 +77,10 @@ class Host:
         hooks = ConfigurationFile(base(self.hook_files[scope]), "hooks", self._hook_edit(wanted))
         if hooks.path != server.path:
             return [server, hooks]
-        return [
-            ConfigurationFile(
-                hooks.path,
-                "server and hooks",
-                lambda text, keep, was: hooks.edit(server.edit(text, keep, was), keep, was),
-            )
-        ]
+        both = ConfigurationFile(
+            hooks.path, "server and hooks", lambda text, keep: hooks.edit(server.edit(text, keep), keep)
+        )
+        return [both]
 
     def _hook_edit(self, hooks: Hooks) -> Edit:
         head = dict(self.hook_head)
@@ -94,36 +89,27 @@ class Host:
             content |= {name: value for name, value in head.items() if name not in content}
             put_hooks(hooks)(content)
 
-        def drop(content: dict[str, Any], was: FileBefore | None) -> None:
-            if content == head:
-                return
-            drop_hooks(content, was.spaces if was else ())
-            if content == head and (was is None or was.blank is not None or () in was.spaces):
-                content.clear()
+        def drop(content: dict[str, Any]) -> None:
+            if content != head:
+                drop_hooks(content)
+                if content == head:
+                    content.clear()
 
-        def edit(text: str | None, keep: bool, was: FileBefore | None) -> str | None:  # noqa: FBT001
-            change = put if keep else partial(drop, was=was)
-            return edit_json(text, change, file_remedy({**head, "hooks": dict(hooks)}, keep=keep), was)
-
-        return edit
+        paste = {**head, "hooks": dict(hooks)}
+        return lambda text, keep: edit_json(text, put if keep else drop, file_remedy(paste, keep=keep))
 
     def _server_edit(self, command: str) -> Edit:
         entry = self.entry(command)
         if self.form == "toml":
             block = f'[mcp_servers.perdure]\ncommand = "{command}"\nargs = ["mcp"]\n'
-            return lambda text, keep, was: edit_toml(text, block if keep else None, was)
+            return lambda text, keep: edit_toml(text, block if keep else None)
         if self.form == "yaml":
             item = f"- name: perdure\n  command: {command}\n  args: [mcp]"
             head = "name: My configuration\nversion: 1.0.0\nschema: v1\n"
-            return lambda text, keep, was: edit_yaml(text, item if keep else None, head, was)
-
-        def edit(text: str | None, keep: bool, was: FileBefore | None) -> str | None:  # noqa: FBT001
-            put, drop = put_server(self.section, entry), drop_server(self.section, entry, was.spaces if was else ())
-            return edit_json(
-                text, put if keep else drop, file_remedy({self.section: {"perdure": entry}}, keep=keep), was
-            )
-
-        return edit
+            return lambda text, keep: edit_yaml(text, item if keep else None, head)
+        put, drop = put_server(self.section, entry), drop_server(self.section, entry)
+        paste = {self.section: {"perdure": entry}}
+        return lambda text, keep: edit_json(text, put if keep else drop, file_remedy(paste, keep=keep))
 
 
 def file_remedy(paste: Mapping[str, Any], *, keep: bool) -> str:
@@ -259,6 +245,12 @@ HOSTS: Final[Mapping[str, Host]] = {
             entry=lambda program: {"type": "stdio", "command": program, "args": ["mcp"]},
         ),
         Host("windsurf", "Windsurf", {"user": ".codeium/windsurf/mcp_config.json"}),
+        Host(
+            "claude-desktop",
+            "Claude Desktop",
+            {"user": ".config/Claude/claude_desktop_config.json"},
+            pending={"user": "Claude Desktop reads this file when it starts: quit it wholly, then open it again."},
+        ),
     )
 }
 

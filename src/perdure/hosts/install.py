@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from errno import EACCES
+from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from perdure.bank.editing import decode, file_changes, replace_file
 from perdure.errors import Conflict, ExportFailed, SettingsInvalid
-from perdure.hosts.file_before import FileBefore, file_before, note_file, noted_file
+from perdure.files import directory, write_private
 from perdure.hosts.host import ConfigurationFile, Host, Scope
 from perdure.settings import load
 
@@ -22,10 +23,11 @@ Outcome: TypeAlias = Literal["created", "changed", "removed", "unchanged"]
 # Hosts that let their user say where their files are.
 _MOVED: Final = ((".claude.json", "CLAUDE_CONFIG_DIR"), (".claude/", "CLAUDE_CONFIG_DIR"), (".codex/", "CODEX_HOME"),
                  (".config/", "XDG_CONFIG_HOME"))  # fmt: skip
-_MACOS_CODE: Final = "Library/Application Support/Code/User/"
-# Editors start their servers without the shell's PATH.
-_WITHOUT_PATH: Final = frozenset({"cursor", "vscode", "windsurf"})
-_ATTEMPTS: Final = 3
+# Applications whose files are not below ~/.config on macOS.
+_ON_MACOS: Final = (".config/Code/", ".config/Claude/")
+# Applications start their servers without the shell's PATH.
+_WITHOUT_PATH: Final = frozenset({"claude-desktop", "cursor", "vscode", "windsurf"})
+_MAX_ATTEMPTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,8 @@ def user_files(environ: Mapping[str, str]) -> Callable[[str], Path]:
     home = Path(environ.get("HOME") or Path.home())
 
     def place(usual: str) -> Path:
-        if sys.platform == "darwin" and usual.startswith(".config/Code/User/"):
-            return home / _MACOS_CODE / usual.removeprefix(".config/Code/User/")
+        if sys.platform == "darwin" and usual.startswith(_ON_MACOS):
+            return home / "Library/Application Support" / usual.removeprefix(".config/")
         for prefix, variable in _MOVED:
             if usual.startswith(prefix) and environ.get(variable):
                 return Path(environ[variable]) / (usual.removeprefix(prefix) or usual)
@@ -127,8 +129,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _change(place: ConfigurationFile, environ: Mapping[str, str], *, keep: bool) -> ConfigurationChange:
-    was = None if keep else noted_file(place.path, environ)
-    before, after = _edited(place, _read(place.path), was, keep=keep)
+    before, after = _edited(place, _read(place.path), environ, keep=keep)
     if after == before:
         outcome: Outcome = "unchanged"
     else:
@@ -138,19 +139,30 @@ def _change(place: ConfigurationFile, environ: Mapping[str, str], *, keep: bool)
 
 
 def _edited(
-    place: ConfigurationFile, content: bytes | None, was: FileBefore | None, *, keep: bool
+    place: ConfigurationFile, content: bytes | None, environ: Mapping[str, str], *, keep: bool
 ) -> tuple[str | None, str | None]:
-    """The text before and after."""
+    """The text before and after. A file that has not changed since `install` is its backup again."""
     if content is None and not keep:
         return None, None
     try:
         before = None if content is None else decode(content)
-        return before, _in_its_line_ends(before, lambda text: place.edit(text, keep, was))
+        backup = None if keep else _read(_backup(place.path, environ))
+        if backup is not None:
+            earlier = decode(backup)
+            if _in_its_line_ends(earlier, lambda text: place.edit(text, True)) == before:  # noqa: FBT003
+                return before, earlier
+        return before, _in_its_line_ends(before, lambda text: place.edit(text, keep))
     except ValueError as error:
         remedy = "Save it as UTF-8, then install again."
         raise ExportFailed(f"{place.path} cannot be read: {error}.", remedy=remedy) from error
     except Conflict as error:
         raise Conflict(f"{place.path}: {error.sentence}", remedy=error.advice) from error
+
+
+def _backup(path: Path, environ: Mapping[str, str]) -> Path:
+    """Where the file as it was before Perdure was put into it is kept, until it is taken out again."""
+    name = sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]
+    return directory("data", environ) / "installed" / f"{name}.backup"
 
 
 def _in_its_line_ends(text: str | None, edit: Callable[[str | None], str | None]) -> str | None:
@@ -161,37 +173,31 @@ def _in_its_line_ends(text: str | None, edit: Callable[[str | None], str | None]
     return edited and edited.replace("\n", "\r\n")
 
 
-def _note(place: ConfigurationFile, before: str | None, after: str, environ: Mapping[str, str]) -> None:
-    """Keep what uninstalling has to know; of a file in which we are already it was kept then."""
-    if before is None:
-        note_file(place.path, None, environ)
-    elif _in_its_line_ends(before, lambda text: place.edit(text, False, None)) == before:  # noqa: FBT003
-        note_file(place.path, file_before(before.replace("\r\n", "\n"), after.replace("\r\n", "\n")), environ)
-
-
 def _write(place: ConfigurationFile, environ: Mapping[str, str], *, keep: bool) -> None:
     """Replace the file in one step; a link stays one. What a host writes at the same time is read again, not lost."""
-    target = Path(os.path.realpath(place.path))
-    was = None if keep else noted_file(target, environ)
+    target, backup = Path(os.path.realpath(place.path)), _backup(place.path, environ)
     try:
-        for _ in range(_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             content = _read(target)
-            before, after = _edited(place, content, was, keep=keep)
+            before, after = _edited(place, content, environ, keep=keep)
             if after == before:
                 return
+            if content is not None and after is not None and not os.access(target, os.W_OK):
+                # Replacing it would be possible, but its owner made it read-only.
+                raise PermissionError(EACCES, os.strerror(EACCES))
+            if content is None:
+                backup.unlink(missing_ok=True)
+            elif keep and _in_its_line_ends(before, lambda text: place.edit(text, False)) == before:  # noqa: FBT003
+                write_private(backup, content)
             if after is None:
                 target.unlink()
-                return
-            if keep:
-                _note(place, before, after, environ)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if content is not None and not os.access(target, os.W_OK):
-                # Replacing it would be possible; whoever made it so did not want that.
-                raise PermissionError(EACCES, os.strerror(EACCES))
-            if replace_file(target, content, after):
-                if not keep:
-                    note_file(target, None, environ)
-                return
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if not replace_file(target, content, after):
+                    continue
+            if not keep:
+                backup.unlink(missing_ok=True)
+            return
     except OSError as error:
         remedy = "Make it writable, then install again."
         raise ExportFailed(f"{place.path} cannot be written: {error.strerror}.", remedy=remedy) from error

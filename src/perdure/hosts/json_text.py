@@ -1,20 +1,14 @@
-"""Changes of a JSON text that leave everything else as it stands: comments, spacing, and how a value is written.
-
-A member that is put in and taken out again leaves the text that was there before.
-"""
+"""Changes of a JSON text that leave everything else as it stands: comments, spacing, and how a value is written."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, cast
 
 from perdure.text.jsonc import without_comments
-
-# The names that lead to a value.
-JsonPath: TypeAlias = tuple[str, ...]
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -60,27 +54,6 @@ def changed_json(text: str, before: Any, after: Any) -> str:
     writer = _Writer(text)
     writer.change(_scan(without_comments(text), 0), before, after)
     return _edited(text, writer.edits)
-
-
-def empty_parts(text: str) -> dict[JsonPath, str]:
-    """The objects and lists that hold nothing, and the white space before the closing bracket; lists are not looked
-    into.
-    """
-    return {path: text[start:end] for path, start, end in _empty_ends(text)}
-
-
-def with_spaces(text: str, spaces: Mapping[JsonPath, str]) -> str:
-    """The text with this white space before the closing brackets of objects and lists that hold nothing."""
-    return _edited(text, [Edit(start, end, spaces[path]) for path, start, end in _empty_ends(text) if path in spaces])
-
-
-def _empty_ends(text: str) -> Iterator[tuple[JsonPath, int, int]]:
-    waiting: list[tuple[JsonPath, JsonNode]] = [((), _scan(without_comments(text), 0))]
-    while waiting:
-        path, node = waiting.pop()
-        if text[node.start] in "{[" and not node.parts:
-            yield path, len(text[: node.end - 1].rstrip(_WHITE)), node.end - 1
-        waiting += [((*path, part.name), part.node) for part in node.parts if part.name is not None]
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from perdure.errors import CapacityExceeded, NotAllowed, StoreDamaged
 from perdure.lifecycle.model_rights import given_by_people
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.model import Capacity, EvictionCandidate, Json, Record
 from perdure.store.capacity import EvictionRule, Load
 from perdure.store.port import Reader, Writer
+from perdure.tiers import ONLY_PEOPLE
 from perdure.validation import check_int
 from perdure.values import replace
+from perdure.vocabulary import UNCHANGED, Limit
 
 if TYPE_CHECKING:
     from perdure.services import Services
     from perdure.settings import Settings
-
-Limit: TypeAlias = "int | Literal['unchanged'] | None"
-UNCHANGED: Final = "unchanged"
 
 _LISTED: Final = 10
 _MAX_LIMIT: Final = 10**12
@@ -37,8 +35,8 @@ _ORDER: Final = (
 )
 # No importance is as high.
 _ABOVE_ALL: Final = 2.0
-# Of the protected memories so many are looked at, to find some that only a model protected.
-_LOOKED_AT: Final = 1000
+# How many protected memories are read to find some that only a model protected.
+_MAX_PROTECTED_READ: Final = 1000
 
 
 def set_limits(services: Services, namespace: str, max_items: Limit, max_tokens: Limit) -> None:
@@ -128,7 +126,7 @@ def protected_by_models(rule: EvictionRule, writer: Writer) -> list[EvictionCand
     """
     nearly_all = EvictionRule(rule.low, _ABOVE_ALL, (ONLY_PEOPLE,))
     found: list[EvictionCandidate] = []
-    for candidate in writer.eviction_candidates(nearly_all, _LOOKED_AT):
+    for candidate in writer.eviction_candidates(nearly_all, _MAX_PROTECTED_READ):
         if candidate.tier in rule.protected_tiers or candidate.importance >= rule.high:
             tier, importance = (given_by_people(writer, candidate.number, name) for name in ("tier", "importance"))
             is_protected = tier in rule.protected_tiers or (importance is not None and importance >= rule.high)

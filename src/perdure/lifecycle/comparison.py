@@ -1,4 +1,4 @@
-"""What the write path asks of whoever compares memories (learn/compare.py)."""
+"""The port through which the write path compares memories (learn/compare.py implements it)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from perdure.store.port import Writer
 
 
-# A process that has not searched yet reads at most so many lines of a log to compare one memory.
+# A process that has not searched yet compares at a write only if the log has at most this many lines.
 COLD_LINES: Final = 2_000
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.model import Constitution, Filter, Omitted, Record
 from perdure.store.paging import records
+from perdure.tiers import ONLY_PEOPLE
 from perdure.visibility import is_visible
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from perdure.text.words import query_words
 if TYPE_CHECKING:
     from perdure.services import Services
 
-_LONGEST: Final = 2000
+_MAX_CHARACTERS: Final = 2000
 
 
 def correct(services: Services, namespace: str, sentence: str, text: str | None, confirm: object) -> Remembered:
@@ -64,7 +64,7 @@ def correct(services: Services, namespace: str, sentence: str, text: str | None,
 
 def propose_correction(where: SelectionScope, sentence: str, text: str | None = None) -> ProposedCorrection:
     """The memory that is meant, and what it would say."""
-    if len(sentence) > _LONGEST:
+    if len(sentence) > _MAX_CHARACTERS:
         raise InvalidInput(f"That correction has {len(sentence):,} characters.", remedy="Say it in fewer words.")
     if text is None:
         correction = read_correction(sentence)

@@ -63,7 +63,7 @@ def _by_day(calls: Iterable[ProviderCall]) -> tuple[EgressDay, ...]:
             received_bytes=sum(call.received_bytes for call in group),
             input_tokens=sum(call.input_tokens for call in group),
             output_tokens=sum(call.output_tokens for call in group),
-            # Of what was paid at no known price nobody can tell the sum.
+            # The total is unknown if any call has no price.
             cost=None if any(call.cost is None for call in group) else sum(call.cost or 0.0 for call in group),
         )
         for key, group in groups.items()

@@ -71,7 +71,7 @@ class RelatedChanges:
 
     @property
     def touched(self) -> frozenset[tuple[int, int]]:
-        """The memories, each with the position of its newest line: where these are the same, nobody changed one."""
+        """The memories, each with the position of its newest line: if these are equal, none has changed."""
         changed = (plan.previous for plan in self.plans if plan.previous)
         return frozenset((record.number, record.seq) for record in (*self.records, *changed))
 
@@ -105,7 +105,7 @@ def drop_told_texts() -> None:
     """What sessions of coding agents were told is kept beside the store for a while, so that a resume gets the same
     text. It may hold what is erased: all of it goes, and the next start makes it anew.
     """
-    for name in ("started", "asked"):
+    for name in ("started", "prompted", "asked"):
         with suppress(OSError):
             for file in (directory("data", os.environ) / "sessions" / name).iterdir():
                 file.unlink(missing_ok=True)
@@ -146,7 +146,7 @@ def erase(
         batch = services.context.batch()
         if copies:
             preview = replace(preview, copies=copies(preview.records, dry_run=False))
-        # Now, because nobody comes back to it if this process dies, and once more for sessions that start meanwhile.
+        # Now, because this process may die before it comes back to it, and once more for sessions that start meanwhile.
         drop_told_texts()
         point("erase: copies removed")
         try:
@@ -193,10 +193,10 @@ def _apply(
     point("erase: begin")
     about = [About(number=record.number) for record in records]
     with scope.services.store.write(scope.namespace, about, frees_space=True) as writer:
-        # Nobody can change a damaged memory any more.
+        # A damaged memory cannot be changed.
         if not all(is_unchanged(writer, record, if_damaged=True) for record in records):
             return None
-        # Looked at again where nobody else can write: a memory may have been made of these meanwhile.
+        # Looked at again inside the write: a memory may have been made of these meanwhile.
         now = follow(writer, records, batch.at) if follow else found
         if now.touched != found.touched:
             return None

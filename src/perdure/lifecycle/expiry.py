@@ -37,8 +37,8 @@ _CLOCK_NOTE: Final = "clock"
 _WORTH_NOTING: Final = timedelta(hours=1)
 _BEGINNING: Final = datetime(1, 1, 1, tzinfo=UTC)
 # Memories per transaction: few enough that no other writer waits long.
-_PAGE: Final = 256
-# What a model destroyed nobody could bring back.
+_BATCH_SIZE: Final = 256
+# What a model destroyed could not be brought back.
 _BY_MODELS: Final = (
     "Memories that were evicted for what a model wrote are kept until a person says otherwise: `perdure list --state "
     "evicted` shows them, and `perdure work --purge` purges those whose grace period is over."
@@ -96,7 +96,7 @@ def expire_and_purge(services: Services, *, purge: bool | None) -> ExpiryResult:
         writer.erase(record.number, batch.change("erase"), traceless=False)
         point("purge: erased")
 
-    expired = _each_page(services, lambda: store.due(until, _PAGE), prepare, expire)
+    expired = _each_page(services, lambda: store.due(until, _BATCH_SIZE), prepare, expire)
     purged = 0
     held = dict[str, int]()
     notes: list[str] = []
@@ -106,7 +106,7 @@ def expire_and_purge(services: Services, *, purge: bool | None) -> ExpiryResult:
         evicted_until = _back(until, services.grace)
         # A person who says that the clock is right has looked at what is there.
         due = partial(store.purgeable, evicted_until, by_models=purge is True)
-        purged = _each_page(services, lambda: due(_PAGE), lambda _: None, erase)
+        purged = _each_page(services, lambda: due(_BATCH_SIZE), lambda _: None, erase)
         if until < now:
             held["evicted and due to be purged"] = len(store.purgeable(_back(now, services.grace), _MAX_HELD))
         if purge is None and services.context.is_person and store.purgeable(evicted_until, 1, by_models=True):

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from perdure import tiers
 from perdure.errors import Conflict, NotAllowed
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
+from perdure.lifecycle.tier_policy import apply_tier
 from perdure.lifecycle.update import require_active
 from perdure.lifecycle.write import Plan, apply_change
 from perdure.model import Record, Remembered, replace_record
 from perdure.remedies import Remedy, Run
+from perdure.tiers import ONLY_PEOPLE
 
 if TYPE_CHECKING:
     from perdure.services import Services

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from perdure.errors import Conflict, InvalidInput, NeedsConfirmation, NotAllowed, StoreFull, shown
 from perdure.lifecycle.selection import Selection, SelectionScope, near_misses, select
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged
 from perdure.model import INDEXED_STATES, NOTHING, Filter, Forgotten, Json, Record, replace_record
 from perdure.remedies import Remedy, Run
 from perdure.store.port import About
 from perdure.text.entry import entry_of
+from perdure.tiers import ONLY_PEOPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

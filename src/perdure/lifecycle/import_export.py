@@ -25,7 +25,7 @@ from perdure.errors import CapacityExceeded, ExportFailed, ImportFailed, Perdure
 from perdure.ids import BY_HAND, MemoryId, Reference, content_hash, is_id, new_id
 from perdure.jsonable import to_jsonable
 from perdure.lifecycle.model_rights import is_manual, lowered
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE, demote_to_proposal, keep_proposal
+from perdure.lifecycle.tier_policy import demote_to_proposal, keep_proposal
 from perdure.lifecycle.write import (
     Plan,
     PreparedWrite,
@@ -43,6 +43,7 @@ from perdure.store.paging import RECORDS_PER_PAGE, records
 from perdure.store.port import LINK_KINDS, About, Progress, Reader, Use, Writer
 from perdure.text.entry import entry_of
 from perdure.text_files import replacing, rereadable
+from perdure.tiers import ONLY_PEOPLE
 from perdure.validation import MAX_ITEMS, Fields, RecordFields, check_int, check_namespace
 from perdure.visibility import TOLD_IN
 
@@ -270,7 +271,7 @@ def preview(services: Services, checked: Iterable[ImportRecord], *, trusted: boo
                 identity, decision = identity_of_fields(record.fields), "inactive"
                 stated_at = record.stated_at if record.stated_at and record.stated_at <= now else None
                 if record.id and record.state in _REPLACED:
-                    # Nobody says it any more, so it takes nobody's key.
+                    # The record is superseded, so it must not claim its key.
                     keyless = identity._replace(key=None)
                     decision = decide_replaced(reader, record.id, keyless, record.stated_at, revive=revive)
                 elif record.state:
@@ -469,7 +470,7 @@ def _import_group(
     with services.store.write(namespace, list(map(About, identities))) as writer:
         for record, fields, plan, write, identity in zip(kept, allowed, plans, prepared, identities, strict=True):
             if record.id and record.state and record.state != "active":
-                # Nobody says it any more, so it takes nobody's key.
+                # The record is superseded, so it must not claim its key.
                 replaced = replace(plan, record=replace_record(plan.record, id=record.id, state=record.state, key=None))
                 known_at = record.stated_at
                 counts[import_replaced(services, writer, replaced, write, batch, known_at, revive=revive)] += 1

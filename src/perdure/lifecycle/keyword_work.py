@@ -31,11 +31,11 @@ PURPOSE: Final = "keywords"
 # How long one model is waited for, and for how many memories in one run.
 SECONDS: Final = 5.0
 _MOST_ASKED: Final = 200
-# A model whose answers cannot be used so often in a row is not asked again in this run.
-_MOST_INVALID: Final = 3
-_GROUP: Final = 64
+# After this many unusable answers in a row, the model is not asked again in this run.
+_MAX_INVALID_ANSWERS: Final = 3
+_BATCH_SIZE: Final = 64
 # The note about a namespace that says how far it was looked at.
-_LOOKED_AT: Final = "keywords"
+_PROGRESS_NOTE: Final = "keywords"
 _NAME_A_MODEL: Final = "Name one in the setting `llm`, or throw away what is parked."
 # So few new lines of the log are looked at again each time.
 _FEW_LINES: Final = 1000
@@ -81,7 +81,7 @@ def add_keywords(services: Services, limit: int | None, progress: Progress | Non
                 progress(looked_at, goal)
         if pending.is_news and looked_at - before == len(pending.numbers):
             with suppress(StoreReadOnly):
-                services.store.put_note(_LOOKED_AT, pending.position, namespace)
+                services.store.put_note(_PROGRESS_NOTE, pending.position, namespace)
     left = total - looked_at
     notes = list(chooser.notes)
     if chooser.parked:
@@ -106,7 +106,7 @@ def pending_keywords(services: Services, namespace: str) -> PendingKeywords:
     store, categories = services.store, sorted(services.settings.keyword_categories)
     seq = store.position(namespace, None).seq
     try:
-        seen, seen_categories = json.loads(store.note(_LOOKED_AT, namespace) or "")
+        seen, seen_categories = json.loads(store.note(_PROGRESS_NOTE, namespace) or "")
     except ValueError:
         seen, seen_categories = 0, categories
     if seen_categories != categories or seen > seq:
@@ -116,7 +116,7 @@ def pending_keywords(services: Services, namespace: str) -> PendingKeywords:
         if seen:
             filter = replace(filter, numbers=tuple(reader.changed_after(seen)))
         numbers = sorted(reader.numbers(filter)) if categories and seq > seen else []
-        groups = (reader.fetch(numbers[start : start + _GROUP]) for start in range(0, len(numbers), _GROUP))
+        groups = (reader.fetch(numbers[start : start + _BATCH_SIZE]) for start in range(0, len(numbers), _BATCH_SIZE))
         pending = [record.number for record in chain.from_iterable(groups) if needs_keywords(reader, record)]
     # Looking at a few lines again costs less than writing down that they were looked at.
     is_news = bool(pending) or seq - seen > _FEW_LINES
@@ -175,7 +175,7 @@ class KeywordChooser:
     @property
     def group(self) -> int:
         """What a model says is written at once, because it took long."""
-        return 1 if self.names else _GROUP
+        return 1 if self.names else _BATCH_SIZE
 
     def plan(self, record: Record, own: tuple[str, ...]) -> Plan | None:
         keywords, name = own, PERDURE
@@ -197,7 +197,7 @@ class KeywordChooser:
         _park_output(self.services, record, model, error, attempts=1)
         self.parked += 1
         self.invalid += 1
-        if self.invalid >= _MOST_INVALID:
+        if self.invalid >= _MAX_INVALID_ANSWERS:
             self._give_up(model, error.note)
 
     def _give_up(self, model: str, why: str) -> None:
@@ -221,7 +221,7 @@ def ask_model(services: Services, model: str, record: Record) -> tuple[str, ...]
     question = Question(purpose=PURPOSE, instructions=_INSTRUCTIONS, text=text, schema=_SCHEMA, max_output_tokens=256)
     answer = ask(services.language_model(model), question, seconds=SECONDS)
     offered = usable_keywords(cast("Sequence[object]", answer["keywords"]))
-    # A secret is none, and what would be left of it tells nothing.
+    # Drop keywords that contain a secret.
     usable = [keyword for keyword in offered if services.redact(keyword).text == keyword]
     if not usable:
         invalid = ModelOutputInvalid(f"{model} gave no keyword that says anything in particular.")

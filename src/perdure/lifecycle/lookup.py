@@ -38,8 +38,8 @@ _MAX_SEQ: Final = 2**62
 _LISTED: Final = 5
 _SHORTEST_BATCH: Final = 8
 _ID_LENGTH: Final = 36
-# A batch that is named by a part of its id is looked for among so many of the newest lines.
-_MAX_LINES: Final = 20_000
+# A batch that is named by a part of its id is searched for in the newest lines only.
+_MAX_LINES_SEARCHED: Final = 20_000
 
 
 def find(store: Store, namespace: str, ref: int | str) -> Record:
@@ -221,7 +221,7 @@ def full_batch_id(store: Store, namespaces: Iterable[str], batch: str) -> str:
     found: dict[str, None] = {}
     for namespace in namespaces:
         with store.read(namespace) as reader:
-            lines = islice(revisions(reader, LogFilter(), newest=True), _MAX_LINES)
+            lines = islice(revisions(reader, LogFilter(), newest=True), _MAX_LINES_SEARCHED)
             ids = (line.change.batch for line in lines)
             found |= dict.fromkeys(id for id in ids if id.startswith(part) or id.endswith(part))
     if len(found) > 1:

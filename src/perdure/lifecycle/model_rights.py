@@ -17,7 +17,7 @@ from perdure.validation import RecordFields, changes_content
 
 # How much a memory counts, by the field that says it.
 _STANDING: Final = ("tier", "importance")
-# Nobody decides these: they come of a date that has passed, or of a write that needed room.
+# These are not decisions: they come of a date that has passed, or of a write that needed room.
 _NOBODY_S: Final[frozenset[Operation]] = frozenset({"expire", "evict"})
 _HIGHEST: Final = TRUSTS[0]
 _NORMAL: Final = TRUSTS[1]
@@ -89,7 +89,7 @@ def require_standing(reader: Reader, before: Record, fields: Mapping[str, Any]) 
     """
     lines = reader.revisions(before.number)
     if before.state != "active" and lines and is_by_person(lines[-1].change):
-        # A person let it go, so whoever says it again says it anew.
+        # A person forgot it, so saying it again is a new statement.
         return
     if ends_earlier(fields, before) and is_of_person(lines):
         raise NotAllowed(
@@ -158,7 +158,7 @@ def is_of_person(lines: Sequence[Revision]) -> bool:
 
 
 def is_decision_of_person(line: Revision) -> bool:
-    """Whether a person decided it; keywords that Perdure chose are nobody's decision."""
+    """Whether a person decided it; keywords that Perdure chose are not a decision."""
     change = line.change
     return is_by_person(change) and change.operation not in _NOBODY_S and CHOSEN_BY not in change.provenance
 

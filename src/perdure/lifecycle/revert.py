@@ -13,7 +13,6 @@ from perdure.buggify import point
 from perdure.clock import local_day
 from perdure.errors import NotAllowed
 from perdure.lifecycle.model_rights import require_no_person
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import (
@@ -30,13 +29,14 @@ from perdure.model import (
 )
 from perdure.store.port import LogFilter, Position, Reader, Store, Writer
 from perdure.text.entry import entry_of
+from perdure.tiers import ONLY_PEOPLE
 
 if TYPE_CHECKING:
     from perdure.services import Services
 
 DAMAGED: Final = "It is damaged; `perdure doctor --repair` may bring it back."
 
-_ATTEMPTS: Final = 3
+_MAX_ATTEMPTS: Final = 3
 _MAX_NEW_LINES: Final = 1000
 _LISTED: Final = 5
 
@@ -87,7 +87,7 @@ class PreparedRevert:
     notes: tuple[str, ...] = ()
 
     def is_current(self, store: Store, writer: Writer) -> bool:
-        """Whether nobody wrote anything since that may change the plan."""
+        """Whether nothing was written since that may change the plan."""
         now = store.position(self.source.namespace, None)
         if now.repairs != self.position.repairs or now.seq < self.position.seq:
             return False
@@ -102,7 +102,7 @@ def revert(services: Services, sources: Sequence[RevertSource], *, dry_run: bool
     """
     store, batch = services.store, services.context.batch()
     namespaces = [source.namespace for source in sources]
-    for _ in range(_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         prepared = [_prepare(services, source) for source in sources]
         if dry_run or not any(each.writes for each in prepared):
             return _result(None, prepared)

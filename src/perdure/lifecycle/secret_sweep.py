@@ -27,7 +27,7 @@ from perdure.values import field_names
 if TYPE_CHECKING:
     from perdure.services import Services
 
-_PAGE: Final = 500
+_PAGE_SIZE: Final = 500
 _NOT_FROM_A_CALLER: Final = frozenset({"id", "namespace", "content_hash", "state"})
 _TEXTS: Final = tuple(name for name in field_names(Record) if name not in _NOT_FROM_A_CALLER)
 _REMEDY: Final = (
@@ -116,16 +116,16 @@ def log_pages(store: Store, namespace: str) -> Iterator[tuple[list[Revision], in
     """
     with store.read(namespace) as reader:
         end = max((line.seq for line in reader.log(LogFilter(), limit=1)), default=0)
-    for seq in range(0, end, _PAGE):
+    for seq in range(0, end, _PAGE_SIZE):
         with store.read(namespace) as reader:
             try:
-                page = reader.log(LogFilter(after=seq, before=seq + _PAGE + 1), limit=_PAGE, newest=False)
+                page = reader.log(LogFilter(after=seq, before=seq + _PAGE_SIZE + 1), limit=_PAGE_SIZE, newest=False)
             except StoreDamaged:
                 page = list[Revision]()
-                for at in range(seq, seq + _PAGE):
+                for at in range(seq, seq + _PAGE_SIZE):
                     with suppress(StoreDamaged):
                         page += reader.log(LogFilter(after=at, before=at + 2), limit=1)
-        yield page, min(seq + _PAGE, end), end
+        yield page, min(seq + _PAGE_SIZE, end), end
 
 
 def kinds_in(line: Revision, redact: Redact) -> list[str]:
@@ -137,7 +137,7 @@ def kinds_in(line: Revision, redact: Redact) -> list[str]:
 
 
 def take_out_secrets(services: Services, namespace: str, number: int) -> Finding:
-    """Nobody can change the memory between looking at it and writing it: both are done inside the write."""
+    """The memory cannot change between reading and writing it: both happen inside the write."""
     batch = services.context.batch()
     try:
         with services.store.write(namespace, frees_space=True) as writer:
@@ -183,7 +183,7 @@ def scrub_bytes(services: Services, check: str = "repair_secrets") -> Iterator[F
         sentence = "The bytes may still be in a log or an unfinished copy that another process uses."
         yield Finding(check, "warning", sentence, "They are removed when anybody opens the store next.")
     if scrubbed.left:
-        remedy = "Whoever keeps the database can remove them there."
+        remedy = "The database's administrator can remove them there."
         yield Finding(check, "warning", listed(scrubbed.left), remedy)
     if backups := known_backups(services.store):
         sentence = f"Backups that may still hold them: {', '.join(backups)}."

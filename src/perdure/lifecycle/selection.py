@@ -36,9 +36,9 @@ MAX_SELECTED: Final = 10_000
 _ALL: Final = 1_000_000
 _LISTED: Final = 20
 _NEAR_MISSES: Final = 5
-# A word that more memories hold describes none of them; and so many that recall finds are looked at.
-_MOST_WITH_WORD: Final = 1000
-_MOST_SIMILAR: Final = 50
+# A word in more memories than this describes none of them. Of what recall finds, at most 50 are compared.
+_MAX_WITH_WORD: Final = 1000
+_MAX_SIMILAR: Final = 50
 # A person may forget by `oldest` what eviction must leave alone.
 _NOTHING_PROTECTED: Final = EvictionRule(low=0, high=2, protected_tiers=())
 _NO_STATES: Final[tuple[State, ...]] = ()
@@ -180,7 +180,7 @@ def by_description(
         ordered = [candidates[number] for number in sorted(candidates)]
         texts = [text_of(record) for record in ordered]
         meant = choose(order, texts, partial(similarity, scope.services), exactly=is_timed)
-        # Whoever is described may be called by name elsewhere.
+        # A person who is described may be called by name elsewhere.
         names = sorted({name for place in meant.places for name in names_in(texts[place])})
         if not person_of(order.about) or not names:
             break
@@ -210,9 +210,9 @@ def similar_memories(scope: SelectionScope, words: Sequence[str], query: str) ->
     with scope.services.store.read(scope.namespace) as reader:
         for word in words[:MAX_QUERY_WORDS]:
             found = reader.numbers_with_all((word,)).numbers
-            numbers.update(found if len(found) <= _MOST_WITH_WORD else ())
+            numbers.update(found if len(found) <= _MAX_WITH_WORD else ())
     if query and set(states) & set(INDEXED_STATES):
-        hits = scope.services.search(query, scope.namespace, filter, limit=_MOST_SIMILAR)
+        hits = scope.services.search(query, scope.namespace, filter, limit=_MAX_SIMILAR)
         numbers.update(hit.record.number for hit in hits)
     if not numbers:
         return []

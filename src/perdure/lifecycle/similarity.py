@@ -12,14 +12,14 @@ from perdure.text.words import UNSPACED
 if TYPE_CHECKING:
     from perdure.services import Services
 
-# More pairs than these are not compared: whoever describes one of so many says too little.
+# A description that fits more memories than this is too vague to compare.
 MAX_PAIRS: Final = 64
 # The packaged model knows English: what it says of a script without spaces is noise.
 _PACKAGED: Final = "local"
 
 
 def similarity(services: Services, pairs: Sequence[tuple[str, str]]) -> list[float]:
-    """The cosine of each pair; 0 where nobody can say."""
+    """The cosine of each pair; 0 where it is unknown."""
     chosen = services.embedders.current()
     if chosen.embedder is None or chosen.generation is None or not pairs:
         return [0.0] * len(pairs)

@@ -43,7 +43,7 @@ _RECENCY: Final = 0.10
 _RELATION: Final = 1.4
 _KEYED: Final = 1.2
 _LEAD: Final = 1.15
-# Nobody knows who `she` is without the sentence before.
+# `she` means nothing without the sentence before.
 _DANGLING: Final = 0.6
 _PRONOUN: Final = re.compile(r"(?:he|she|it|they|this|that|these|those|his|her|its|their|there|here)\b", re.IGNORECASE)
 # What a term is still worth each time it comes again; a sentence without any new term; a further sentence of a memory.
@@ -63,8 +63,8 @@ _MAX_CHARACTERS: Final = 16_384
 _MAX_SENTENCES: Final = 64
 _MAX_SENTENCE: Final = 400
 _MAX_MISSES: Final = 256
-# A summary of so few sentences is rendered to see whether one more fits.
-_FEW: Final = 32
+# A summary of fewer sentences is rendered to see whether one more fits.
+_MAX_RENDERED_SENTENCES: Final = 32
 _MORE: Final = "…"
 _NO_GROUP: Final = "other"
 _ENDED: Final = re.compile(r"[\W_]$")
@@ -247,7 +247,7 @@ def choose(ranked: Sequence[Sentence], limit: int, count: Counting) -> list[Sent
         cost += 0 if group in groups else count(f"{group}:\n")
         if cost > room and not exact:
             room, exact = limit - count(render(chosen)), True
-        if cost > room and not (len(chosen) < _FEW and count(render([*chosen, sentence])) <= limit):
+        if cost > room and not (len(chosen) < _MAX_RENDERED_SENTENCES and count(render([*chosen, sentence])) <= limit):
             misses += 1
             continue
         room, exact = room - cost, False

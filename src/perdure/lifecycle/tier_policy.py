@@ -20,12 +20,12 @@ from perdure.lifecycle.model_rights import (
     require_standing,
 )
 from perdure.model import TRUSTS, Json, Record
+from perdure.tiers import ONLY_PEOPLE
 from perdure.validation import RecordFields, changes_content
 
 if TYPE_CHECKING:
     from perdure.services import Services
 
-ONLY_PEOPLE: Final = "constitutional"
 NO_PROPOSAL: Final = (
     f"The metadata entry {tiers.PROPOSED} was left out: only Perdure writes it, and `promote` settles it."
 )
@@ -122,8 +122,7 @@ def keep_trust(fields: RecordFields, before: Record, *, is_person: bool) -> tupl
     rest = fields.copy()
     del rest["trust"]
     update = f"`perdure update {before.number} --trust {fields['trust']}` changes that"
-    reason = "more" if given < own else "less"
-    return rest, (f"Its trust stays {before.trust}, because saying it again is no reason for {reason}: {update}.",)
+    return rest, (f"Its trust stays {before.trust}, because repeating it does not change that: {update}.",)
 
 
 def demote_to_proposal(fields: RecordFields, before: Record | None = None) -> RecordFields:

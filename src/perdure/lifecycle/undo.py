@@ -127,8 +127,8 @@ def _states_before(
 ) -> dict[int, Revision]:
     """Each memory's newest line before the first that is undone; none for a memory that this line inserted.
 
-    Between the first line of an unbroken run and a memory's own first line in it nobody else wrote, so one look into
-    the log is enough for the whole run.
+    No other process wrote between the first line of an unbroken run and a memory's own first line in it, so one look
+    into the log is enough for the whole run.
     """
     start = 0
     starts: dict[int, list[int]] = {}

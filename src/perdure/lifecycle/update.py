@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from perdure.errors import Conflict, InvalidInput, NotAllowed, VersionConflict
 from perdure.ids import content_hash
 from perdure.lifecycle.keywords import keywords_at_write
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
+from perdure.lifecycle.tier_policy import apply_tier
 from perdure.lifecycle.write import (
     Plan,
     WriteResult,
@@ -27,6 +27,7 @@ from perdure.lifecycle.write import (
 from perdure.model import NOTHING, ORIGIN_FIELDS, SPEAKER, Json, Record, Remembered, State, identity_of, replace_record
 from perdure.remedies import Remedy, Run
 from perdure.store.port import About
+from perdure.tiers import ONLY_PEOPLE
 from perdure.validation import RecordFields, changes_content, check_fields, check_validity
 from perdure.visibility import has_expired, notes_on_times
 

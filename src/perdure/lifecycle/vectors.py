@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 # every provider takes in one request.
 _LOCAL_BATCH: Final = 1024
 _BATCH: Final = 50
-# What a recall makes by itself: in portions, for so many seconds.
-_FEW_AT_ONCE: Final = 64
-_FEW_SECONDS: Final = 1.0
-# A pause up to so many seconds is waited out, at most so many times in a row.
-_SHORT_PAUSE: Final = 5.0
-_PAUSES: Final = 3
+# A recall makes missing vectors itself, in batches of 64, for one second.
+_RECALL_BATCH_SIZE: Final = 64
+_RECALL_SECONDS: Final = 1.0
+# A provider that asks for a pause of up to 5 seconds is waited for, at most 3 times in a row.
+_MAX_PAUSE_SECONDS: Final = 5.0
+_MAX_PAUSES: Final = 3
 # While somebody writes, there may be something to embed again and again.
 _ROUNDS: Final = 20
-# A generation may serve while one in so many passages is refused by its model.
+# A generation may serve while its model refuses at most one passage in a hundred.
 _REFUSED_SHARE: Final = 100
 # The statuses by which a server refuses a text; none where a vector was no good.
 _ABOUT_TEXTS: Final = frozenset({None, 400, 413, 422})
@@ -86,7 +86,7 @@ def make_vectors(services: Services, target: Chosen, limit: int | None, progress
     for _ in range(_ROUNDS):
         before = run.done
         run.embed_all()
-        # Whoever wrote meanwhile wrote vectors of the serving generation, so there may be more to embed.
+        # Writers meanwhile wrote vectors of the serving generation, so there may be more to embed.
         if run.failure is not None or store.serving_generation() == generation or store.serve(generation, run.spared()):
             break
         if run.is_full or run.done == before:
@@ -106,23 +106,23 @@ def make_vectors(services: Services, target: Chosen, limit: int | None, progress
 
 
 def make_few_vectors(services: Services) -> int:
-    """Make the few vectors that a recall would miss, so that nobody has to know of `work` before there are many. Only
+    """Make the few vectors that a recall would miss, so that `work` is needed only when there are many. Only
     with the model that runs here, for about a second, and without waiting for another writer.
     """
     chosen, done = services.embedders.current(), 0
     if chosen.embedder is None or chosen.generation is None or chosen.generation.provider != "local":
         return 0
-    end = time.monotonic() + _FEW_SECONDS
+    end = time.monotonic() + _RECALL_SECONDS
     while time.monotonic() < end:
         run = _EmbeddingRun(
-            services.store, chosen.embedder, chosen.generation, _FEW_AT_ONCE, None, patience=0.0, end=end
+            services.store, chosen.embedder, chosen.generation, _RECALL_BATCH_SIZE, None, patience=0.0, end=end
         )
         try:
             run.embed_all()
         except StoreError:
             break
         done += run.done
-        if run.done < _FEW_AT_ONCE:
+        if run.done < _RECALL_BATCH_SIZE:
             break
     return done
 
@@ -179,7 +179,7 @@ class _EmbeddingRun:
                 # One of these texts is not wanted, and the others are.
                 self.refused |= {row.passage_hash for place, row in enumerate(batch) if place not in vectors}
                 self.refusal, pauses = failure or self.refusal, 0
-            elif pauses < _PAUSES and failure.retry_after is not None and failure.retry_after <= _SHORT_PAUSE:
+            elif pauses < _MAX_PAUSES and failure.retry_after is not None and failure.retry_after <= _MAX_PAUSE_SECONDS:
                 pauses += 1
                 wait(failure.retry_after)
                 continue
@@ -205,7 +205,7 @@ class _EmbeddingRun:
         if self._end is not None and (long := {row.passage_hash for row in rows if takes_long(row.passage, window)}):
             self.refused |= long
             return self._next_batch()
-        # A long memory counts as many, for it has about so many windows.
+        # A long memory counts once for each of its windows, by estimate.
         totals = accumulate(min(1 + len(row.passage.text) // window, MAX_WINDOWS) for row in rows)
         return rows[: max(1, sum(total <= size for total in totals))]
 

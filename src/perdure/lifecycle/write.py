@@ -34,7 +34,7 @@ from perdure.ids import CAPTURED, content_hash, new_id
 from perdure.jsonable import to_jsonable
 from perdure.lifecycle.capacity import memories_to_evict
 from perdure.lifecycle.keywords import keywords_at_write
-from perdure.lifecycle.tier_policy import ONLY_PEOPLE, apply_tier
+from perdure.lifecycle.tier_policy import apply_tier
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import (
     NOTHING,
@@ -56,7 +56,7 @@ from perdure.remedies import Remedy, Run
 from perdure.store.port import About, LogFilter, Reader, Writer
 from perdure.text.entry import Entry, entry_of, passage
 from perdure.text.windows import FEW_WINDOWS
-from perdure.tiers import PROPOSED, offered_tier
+from perdure.tiers import ONLY_PEOPLE, PROPOSED, offered_tier
 from perdure.validation import (
     MAX_ITEMS,
     RecordFields,
@@ -79,11 +79,11 @@ _TOMBSTONE_REASONS: Final[dict[Operation, str]] = {
 }  # fmt: skip
 # These also leave a tombstone for a memory that had expired or been evicted before.
 _DELETING: Final[frozenset[Operation]] = frozenset({"forget", "erase"})
-# Nobody deleted these memories on purpose, so an import may bring them back.
+# These memories were not deleted on purpose, so an import may bring them back.
 _LEAVES_NO_TOMBSTONE: Final[frozenset[Operation]] = frozenset({"expire", "evict"})
 # What a model may fill, and not replace, by saying once more what is known.
 _KEPT_FROM_MODELS: Final = ("title", "abstract", "summary", "reasoning", "category", "confidence", "references")
-# A write that the store took back is tried again so often: nothing of it was kept.
+# How often a write that the store rolled back is tried again: nothing of it was kept.
 RETRIES: Final = 2
 # These operations may need more room than before.
 _GROWING: Final[frozenset[Operation]] = frozenset({"insert", "update", "restore"})
@@ -236,7 +236,7 @@ def write(
     comparison: Comparison | None = None,
 ) -> Remembered:
     """Plan and prepare on `existing` outside the transaction, then `find` it again inside. If somebody else was faster,
-    the plan is made again inside, where nobody else can write, and nothing is embedded or compared there.
+    the plan is made again inside the transaction, and nothing is embedded or compared there.
     """
     batch = services.context.batch(request.fields.get("session_id") if request else None)
     plan = plan_on(existing, batch.at)

@@ -17,7 +17,7 @@ from perdure.validation import check_single_line, optional
 from perdure.values import value_class
 from perdure.vocabulary import WRITERS
 
-# In the provenance of a line: who chose the keywords that it brought, when nobody gave them.
+# In the provenance of a line: who chose the keywords that came without the text.
 CHOSEN_BY: Final = "keywords_chosen_by"
 # And the numbers of the memories that what it says was compared with (learn/compare.py).
 COMPARED_WITH: Final = "compared_with"
@@ -44,7 +44,7 @@ class WriteContext:
         )
 
     def batch(self, session: str | None = None) -> WriteBatch:
-        """`session` is what the memory itself says, where nobody said in which session this process writes."""
+        """`session` is what the memory itself says, if this process was not told its session."""
         opened = _opened.get()
         id = opened.id if opened and opened.context is self else new_id()
         return WriteBatch(self, id, self.clock(), self.session or session)

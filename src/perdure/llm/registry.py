@@ -29,5 +29,5 @@ def open_llm(name: str, settings: Settings, access: Access) -> LanguageModel:
     except Exception as error:
         raise ModelUnavailable(f"{name} cannot be opened: {type(error).__name__}: {error}.") from error
     if not callable(getattr(llm, "answer", None)):
-        raise ModelUnavailable(f"{name} is {shown(llm)}, which is no language model.")
+        raise ModelUnavailable(f"{name} is {shown(llm)}, which is not a language model.")
     return llm

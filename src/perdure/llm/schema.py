@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from perdure.llm.port import Schema
 from perdure.model import Json
 
-# What a schema may say. A word that is not here would promise a check that nobody makes.
+# What a schema may say. Any other word would promise a check that is not made.
 NOTES: Final = frozenset({"title", "description"})
 SHAPES: Final = frozenset({"type", "properties", "required", "additionalProperties", "items", "anyOf", "enum", "const"})
 LIMITS: Final = frozenset({"minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"})

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Any number will do, as long as it is always the same.
 SEED: Final = 42
-# Models that reason count their thoughts as output. It is only a limit: nobody pays for what is not said.
+# Models that reason count their thoughts as output. It is only a limit: unused tokens cost nothing.
 THINKING_TOKENS: Final = 4096
 
 _NOT_FOUND: Final = 404

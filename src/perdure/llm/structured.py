@@ -24,7 +24,7 @@ REPAIRS: Final = 2
 MAX_CHARACTERS: Final = 1_000_000
 # How much of an answer is shown to the model again, and kept for people to see.
 _SHOWN_AGAIN: Final = 2_000
-_KEPT: Final = 20_000
+_MAX_OUTPUT_KEPT: Final = 20_000
 _MOST_DIGITS: Final = 300
 
 _FORM: Final = "Answer with one JSON object and nothing else. It must match this JSON Schema:"
@@ -77,7 +77,9 @@ def ask(
 def _invalid(sentence: str, outputs: Sequence[str]) -> ModelOutputInvalid:
     error = ModelOutputInvalid(sentence)
     error.outputs = tuple(
-        storable(output if len(output) <= _KEPT else f"{output[:_KEPT]}… (of {len(output)} characters)")
+        storable(
+            output if len(output) <= _MAX_OUTPUT_KEPT else f"{output[:_MAX_OUTPUT_KEPT]}… (of {len(output)} characters)"
+        )
         for output in outputs
     )
     return error
@@ -103,7 +105,7 @@ def read_answer(output: str, schema: Schema) -> dict[str, Json]:
     except RecursionError:
         raise ValueError("The answer is nested too deeply.") from None
     except UnicodeEncodeError:
-        raise ValueError("A string in the answer holds half a surrogate pair, which is no character.") from None
+        raise ValueError("A string in the answer holds half a surrogate pair, which is not a character.") from None
     if wrong := fault(schema, value):
         raise ValueError(wrong)
     return cast("dict[str, Json]", value)

@@ -13,11 +13,11 @@ from perdure.mcp.tool import TEXT, Parameter, Tool, ToolAnswer, ToolCall
 if TYPE_CHECKING:
     from perdure.model import Record
 
-_MOST: Final = 10
+_MAX_RESULTS: Final = 10
 
 
 def search(call: ToolCall, *, query: str) -> ToolAnswer:
-    found = call.memory.recall(query, limit=_MOST, namespaces=call.namespaces)
+    found = call.memory.recall(query, limit=_MAX_RESULTS, namespaces=call.namespaces)
     return _as_json({"results": [{**_result(hit.record), "title": hit.line} for hit in found]})
 
 

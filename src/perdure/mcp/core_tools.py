@@ -24,8 +24,8 @@ from perdure.vocabulary import FACT_CATEGORIES, LEARNING_CATEGORIES, TIERS
 
 _TEXT_ALIASES: Final = ("content", "memory", "fact", "note", "body", "observation", "message")
 ID_ALIASES: Final = ("number", "memory", "memoryId", "ref", "reference", "key")
-# So many tasks may be open in one process; the token itself is always understood.
-_MOST_TASKS: Final = 64
+# How many open tasks one process remembers; the token itself is always understood.
+_MAX_TASKS: Final = 64
 
 
 def remember(call: ToolCall, *, text: str, merge: bool = False, role: str | None = None, **fields: Any) -> ToolAnswer:
@@ -125,7 +125,7 @@ def consolidate(
         return answer({"done": True, "episodes": 0}, "No episodes wait: 0 to consolidate.")
     handle = sha256(task.token.encode()).hexdigest()[:12]
     call.tasks[handle] = task.token
-    if len(call.tasks) > _MOST_TASKS:
+    if len(call.tasks) > _MAX_TASKS:
         del call.tasks[next(iter(call.tasks))]
     return task_answer(task, handle)
 
@@ -202,7 +202,7 @@ CORE_TOOLS: Final = (
             Parameter(
                 "query", TEXT, "A question or words.", required=True, aliases=("q", "question", "text", "search")
             ),
-            Parameter("limit", LIMIT, "At most so many.", default=8, aliases=("k", "topK", "n", "maxResults")),
+            Parameter("limit", LIMIT, "Maximum number.", default=8, aliases=("k", "topK", "n", "maxResults")),
             Parameter(
                 "maxTokens",
                 {"type": "integer", "minimum": 100, "maximum": 20_000},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 class LazyMemory:
     """One memory for all threads. A store that cannot be opened fails the call that needs it, and is tried again by the
-    next one: whoever mends it does not have to start the host again.
+    next one: after mending it the host need not be restarted.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class LazyMemory:
         self._lock = threading.Lock()
         # By namespace: one store, seen as each of them.
         self._memories: dict[str, Memory] = {}
-        self.tasks: dict[str, str] = {}
+        self.tasks: MutableMapping[str, str] = {}
         # Whether the model that makes vectors runs in this process.
         self.embeds_here = False
         # Where the store is, once it was opened.

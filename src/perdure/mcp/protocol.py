@@ -97,7 +97,7 @@ class Request:
 
 
 def read_request(message: object) -> Request | None:
-    """The request in a message; None for an answer, which nobody here waits for."""
+    """The request in a message; None for an answer, which is not expected here."""
     if not is_object(message):
         raise ProtocolError(INVALID_REQUEST, "A message must be a JSON object.")
     method, id, params = message.get("method"), message.get("id"), message.get("params")
@@ -143,7 +143,7 @@ def notification(method: str, **params: Any) -> dict[str, Any]:
 
 
 def progress(token: str | int, seconds: float) -> dict[str, Any]:
-    """That a long call goes on: by seconds, because nobody knows how many there are."""
+    """A progress notification of a long call, in seconds, because the total is unknown."""
     message = f"Perdure has been at work for {seconds:.0f} s."
     return notification("notifications/progress", progressToken=token, progress=seconds, message=message)
 
@@ -234,7 +234,7 @@ class Protocol:
         return self._list(request, "tools", [tool.definition for tool in self._tools.values()])
 
     def _list(self, request: Request, name: str, items: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        """A list is one page, so nobody can have a cursor."""
+        """A list is one page, so there is no valid cursor."""
         if request.params.get("cursor") is not None:
             raise ProtocolError(INVALID_PARAMS, "There is no such page.")
         return {name: list(items), **(_CACHEABLE if request.is_stateless else {})}

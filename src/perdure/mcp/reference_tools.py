@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perdure.model import Hit, Record
 
 _ORDERS: Final = ("created_at", "updated_at", "importance_weight")
-_PAGE: Final = 1000
+_PAGE_SIZE: Final = 1000
 # How sure a phrase of the settings is that stands in a prompt word for word, as a memory's own would be.
 _WITHIN_A_PROMPT: Final = 0.95
 
@@ -81,7 +81,7 @@ def numbers_of_folder(call: ToolCall, spec_folder: str, anchor_id: str | None) -
     """Of the own project, where another one has a folder of the same name. `specs/049-auth` is `049-auth`."""
     folder = spec_folder.strip("/")
     for name in dict.fromkeys((spec_folder, folder.removeprefix("specs/"))):
-        listed = call.memory.list(spec_folder=name, limit=_PAGE, newest=False)
+        listed = call.memory.list(spec_folder=name, limit=_PAGE_SIZE, newest=False)
         found = [record for record in listed if anchor_id is None or record.anchor_id == anchor_id]
         own = [record for record in found if record.source_project in {None, call.origin.project}]
         if found:
@@ -130,7 +130,7 @@ def memory_match_triggers(call: ToolCall, *, prompt: str, limit: int) -> ToolAns
     from perdure.settings import load
     from perdure.trusted_projects import names_of
 
-    # Hosts call it with every prompt: nobody asked for what a stranger's file says it is triggered by.
+    # Hosts call it with every prompt, so phrases of an untrusted file must not trigger anything.
     places = () if call.project is None else names_of(call.project)
     triggered = call.memory.match_triggers(prompt, limit=limit, namespaces=call.namespaces, told_in=places)
     matches = [
@@ -164,7 +164,7 @@ def memory_list(call: ToolCall, *, limit: int, offset: int, sort_by: str, spec_f
 def _all(memory: Memory, spec_folder: str | None) -> Iterator[Record]:
     after: int | None = None
     while True:
-        page = memory.list(limit=_PAGE, after=after, spec_folder=spec_folder)
+        page = memory.list(limit=_PAGE_SIZE, after=after, spec_folder=spec_folder)
         yield from page
         after = page.next
         if after is None:
@@ -306,7 +306,7 @@ REFERENCE_TOOLS: Final = (
     Tool(
         "memory_match_triggers",
         "Match trigger phrases",
-        "Find memories of which a trigger phrase stands in a prompt; fast, for each prompt of the user.",
+        "Find memories whose trigger phrase occurs in a prompt; fast, for each prompt of the user.",
         memory_match_triggers,
         (
             Parameter("prompt", TEXT, "What the user wrote.", required=True, aliases=("text", "query", "message")),

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from perdure.session.background import BackgroundWork
 
 MAX_MESSAGE: Final = 8 << 20
-# So many messages of more than so many bytes may wait at once: the reader of a host that does not read waits itself.
-_LARGE: Final = 1 << 16
-_LARGE_AT_ONCE: Final = 4
+# At most 4 messages of more than 64 KiB wait at once; then reading stops until the host reads its answers.
+_LARGE_BYTES: Final = 1 << 16
+_MAX_LARGE_WAITING: Final = 4
 _WORKERS: Final = 6
 _QUEUED: Final = 1024
 _CHUNK: Final = 1 << 16
@@ -50,12 +50,12 @@ _CHUNK: Final = 1 << 16
 # end, or wants us to stop (Claude Code kills half a second later); how long use counts may take to be written. Together
 # below the two seconds after which hosts lose their patience. At the end of a script that is all there is for opening
 # the store and loading the model: `printf '…' | perdure mcp`.
-_TICK: Final = 0.5
+_CHECK_SECONDS: Final = 0.5
 _DRAIN_AT_EOF: Final = 1.25
 _DRAIN_AT_SIGNAL: Final = 0.3
 _CLOSE: Final = 0.3
-# After so long with one message, the reader counts as stuck.
-_STUCK: Final = 0.7
+# Seconds that the reader may spend on one message before it counts as stuck.
+_STUCK_SECONDS: Final = 0.7
 _SWITCH: Final = 0.0005
 # The id of a message at its beginning, behind short members alone, and as its last member.
 _ID: Final = rb'"id"\s*:\s*(?P<id>-?\d{1,18}|"[^"\\]{0,200}")'
@@ -75,7 +75,7 @@ class RunningCall:
         self._claimed = threading.Lock()
 
     def claim(self) -> bool:
-        """Whether it is the caller's to answer: it is the first one's."""
+        """True for the first caller only; that caller sends the answer."""
         return self._claimed.acquire(blocking=False)
 
 
@@ -89,7 +89,7 @@ class StdioServer:
         self._work: Queue[tuple[RunningCall | Sequence[object], int] | None] = Queue(_QUEUED)
         self._turns = Turns()
         self._calls: dict[object, RunningCall] = {}
-        self._large = threading.BoundedSemaphore(_LARGE_AT_ONCE)
+        self._large = threading.BoundedSemaphore(_MAX_LARGE_WAITING)
         # Since when the reader has been busy with one message; None while it waits for the next.
         self._busy_since: float | None = None
         self.warming: threading.Thread | None = None
@@ -106,7 +106,7 @@ class StdioServer:
         reason = None
         while reason is None:
             try:
-                reason = self.stop.get(timeout=_TICK)
+                reason = self.stop.get(timeout=_CHECK_SECONDS)
             except Empty:
                 if os.getppid() != parent:
                     reason = "parent"
@@ -136,7 +136,7 @@ class StdioServer:
         host to read our answers, or for a call to end.
         """
         since = self._busy_since
-        if since is None or time.monotonic() - since < _STUCK:
+        if since is None or time.monotonic() - since < _STUCK_SECONDS:
             return False
         import select
 
@@ -148,7 +148,7 @@ class StdioServer:
         return any(found & closed for _, found in source.poll(0))
 
     def _refuse_rest(self) -> None:
-        """Whoever still waits is told that no answer will come."""
+        """Tell all waiting callers that no answer will come."""
         for call in list(self._calls.values()):
             if call.claim():
                 error = ProtocolError(MEMORY_ERROR, "The server ended before this call did; it may have been done.")
@@ -197,7 +197,7 @@ class StdioServer:
             self._send(self._protocol.answer(request))
 
     def _queue(self, work: RunningCall | Sequence[object], size: int) -> None:
-        if size > _LARGE:
+        if size > _LARGE_BYTES:
             self._large.acquire()
         self._work.put((work, size))
 
@@ -236,7 +236,7 @@ class StdioServer:
                         self._send(answers)
             finally:
                 del work, taken
-                if size > _LARGE:
+                if size > _LARGE_BYTES:
                     self._large.release()
                 self._work.task_done()
                 if self._background is not None:
@@ -267,8 +267,8 @@ class StdioServer:
         return self._answer(request)
 
     def _report_progress(self) -> None:
-        """Tell whoever wants to know that a long call goes on."""
-        while not self._ending.wait(_TICK):
+        """Send progress notifications for long calls."""
+        while not self._ending.wait(_CHECK_SECONDS):
             now = time.monotonic()
             for call in list(self._calls.values()):
                 token, seconds = call.request.progress_token, int(now - call.since)
@@ -292,7 +292,7 @@ class StdioServer:
             self.warming.start()
 
     def _warm(self) -> None:
-        """Get ready for the first call, and then for what nobody calls for."""
+        """Get ready for the first call, then do background work."""
         self._protocol.warm()
         from perdure.session.background import BackgroundWork
 

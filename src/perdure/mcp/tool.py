@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,8 +28,8 @@ SHARE: Final[Schema] = {"type": "number", "minimum": 0, "maximum": 1}
 MAX_LIMIT: Final = 100
 # Claude Code keeps back tools without this until a model searches for them.
 _ALWAYS_LOAD: Final = "anthropic/alwaysLoad"
-# In so many messages of a session the last answer is looked for.
-_OPEN_TURN: Final = 10
+# How many messages of a session are searched for the last answer.
+_MESSAGES_SEARCHED: Final = 10
 _SWITCHES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -87,7 +87,7 @@ class ToolCall:
     memory: Memory
     origin: Origin
     # Tokens of tasks that were handed out, by a handle that a model can copy without a mistake.
-    tasks: dict[str, str]
+    tasks: MutableMapping[str, str]
     # The directory of the host's project, whose files may be read; None over HTTP.
     project: Path | None = None
     # Where a private project looks: its own namespace and the common one. None: in the one that the memory is of.
@@ -101,7 +101,7 @@ class ToolCall:
         told = [one.record for one in found.items if one.record.key]
         left_out = {record.id for record in told if is_short_message(record)}
         if own and any(record.conversation_id == own for record in told):
-            turns = self.memory.conversation(own).messages(limit=_OPEN_TURN)
+            turns = self.memory.conversation(own).messages(limit=_MESSAGES_SEARCHED)
             answered = max((place for place, one in enumerate(turns) if one.metadata.get("role") != "user"), default=-1)
             left_out |= {one.id for one in turns[answered + 1 :]}
         return left_out

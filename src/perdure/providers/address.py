@@ -131,7 +131,7 @@ def check_endpoint(endpoint: Endpoint, egress: Sequence[str]) -> None:
 
 def check_addresses(endpoint: Endpoint, addresses: Iterable[Address], egress: Sequence[str]) -> None:
     """Whether every address that the name stands for may be connected to. Raises `EgressForbidden` if one may not:
-    whoever answers for a name must not lead the request to this machine or into its network.
+    the owner of a name must not lead the request to this machine or into its network.
     """
     for address in addresses:
         real = _real(address)
@@ -139,7 +139,7 @@ def check_addresses(endpoint: Endpoint, addresses: Iterable[Address], egress: Se
             continue
         if real.is_unspecified or real.is_multicast or real == IPv4Address("255.255.255.255"):
             raise EgressForbidden(
-                f"{endpoint.host} is {address}, which is no server's address.",
+                f"{endpoint.host} is {address}, which is not the address of a server.",
                 remedy="Name the server; this machine is 127.0.0.1.",
             )
         if any(real in network for network in _NOT_PUBLIC) and not _in_networks(address, egress):

@@ -47,7 +47,7 @@ def content(answer: Answer, who: str) -> Json:
         why = (
             f"{error.msg} at character {error.pos}" if isinstance(error, json.JSONDecodeError) else one_line(str(error))
         )
-        raise ProviderUnavailable(f"{who} answered with something that is no JSON: {why}.") from error
+        raise ProviderUnavailable(f"{who} answered with something that is not valid JSON: {why}.") from error
 
 
 def _no_number(name: str) -> Json:

@@ -1,4 +1,4 @@
-"""A circuit breaker: after a failure a provider is left alone for a while, so that nobody waits for it in vain."""
+"""A circuit breaker: after a failure a provider is left alone for a while, so that no call waits in vain."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from perdure.errors import BudgetExceeded
 from perdure.providers.call import ProviderCall
 
 _MILLION: Final = 1_000_000
-# "Content too large": whoever sends several texts at once tries again with fewer of them.
+# "Content too large": a batch of texts is tried again in smaller parts.
 _TOO_LARGE: Final = 413
 _in_background: Final = ContextVar("perdure_in_background", default=False)
 

@@ -9,8 +9,13 @@ from perdure.errors import ProviderUnavailable, SettingsInvalid, StoreUnreadable
 from perdure.location import EXTRAS, STORES
 from perdure.remedies import Remedy, Run
 
-Group: TypeAlias = Literal["perdure.embedders", "perdure.llms"]
-_KIND: Final[dict[Group, str]] = {"perdure.embedders": "embedder", "perdure.llms": "language model"}
+Group: TypeAlias = Literal["perdure.embedders", "perdure.languages", "perdure.llms"]
+LANGUAGES: Final = "perdure.languages"
+_KIND: Final[dict[Group, str]] = {
+    "perdure.embedders": "embedder",
+    LANGUAGES: "language",
+    "perdure.llms": "language model",
+}
 _SETTING: Final[dict[Group, str]] = {"perdure.embedders": "embedder", "perdure.llms": "llm"}
 _SUCH_AS: Final[dict[Group, str]] = {"perdure.embedders": "nomic-embed-text", "perdure.llms": "qwen3"}
 
@@ -53,9 +58,10 @@ def load(group: Group, name: str) -> Any:
         return point.load()
     except Exception as error:
         package = point.dist.name if point.dist else "its package"
+        instead = "remove it" if group == LANGUAGES else f"choose another {_KIND[group]}"
         raise ProviderUnavailable(
             f"The {_KIND[group]} {name!r} of {package} cannot be loaded: {type(error).__name__}: {error}.",
-            remedy=f"Reinstall {package}, or choose another {_KIND[group]}.",
+            remedy=f"Reinstall {package}, or {instead}.",
         ) from error
 
 

@@ -1,7 +1,7 @@
 """The way to a Perdure server: one request and its answer, or the error that the server meant.
 
 What only reads, and what an idempotency key makes sure of, is sent once more when the connection is lost. Nothing else
-is: nobody knows whether it was done.
+is: it is unknown whether it was done.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from perdure.remote.decoding import Undecodable, decode
 SECONDS: Final = 60.0
 # For work that takes as long as there is to do.
 LONG_SECONDS: Final = 3600.0
-# Whoever names a server as the store means it, wherever it is.
+# A server that is named as the store is meant, wherever it is.
 _ANYWHERE: Final = ("0.0.0.0/0", "::/0")
 _OK: Final = range(200, 300)
 _REDIRECT: Final = range(300, 400)
@@ -59,7 +59,7 @@ _BY_STATUS: Final[Mapping[int, type[PerdureError]]] = {
     412: errors.VersionConflict,
     422: InvalidInput,
 }
-_UNKNOWN: Final = "Nobody knows whether it was done: look at what is there, then decide."
+_UNKNOWN: Final = "It is unknown whether it was done: look at what is there, then decide."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +159,7 @@ class ServerConnection:
             try:
                 document = json.loads(answer.body)
             except (ValueError, RecursionError) as error:
-                raise self.foreign("something that is no JSON") from error
+                raise self.foreign("something that is not valid JSON") from error
         if status in _OK and document is not None:
             return document
         if status not in _OK and isinstance(document, dict) and "code" in document:
@@ -188,7 +188,7 @@ def checked_endpoint(url: str) -> Endpoint:
         endpoint = parse_url(url)
     except EgressForbidden as error:
         raise InvalidInput(
-            f"{shown(url)} is no URL.", remedy="Write https://host, or on this machine http://127.0.0.1:8733."
+            f"{shown(url)} is not a URL.", remedy="Write https://host, or on this machine http://127.0.0.1:8733."
         ) from error
     if endpoint.scheme != "https" and not endpoint.is_loopback:
         raise StoreUnsafe(

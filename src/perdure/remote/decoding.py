@@ -57,9 +57,9 @@ def _of(kind: type) -> Decoder:
     def decode_plain(value: Any) -> Any:
         if kind is float and type(value) is int:
             return float(value)
-        # True is an int to Python, and to nobody else.
+        # True is an int to Python alone.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise Undecodable(f"is no {kind.__name__}")
+            raise Undecodable(f"is not a {kind.__name__}")
         return value
 
     return decode_plain
@@ -69,7 +69,7 @@ def _moment(value: Any) -> datetime:
     try:
         return datetime.fromisoformat(value).astimezone(UTC)
     except (TypeError, ValueError) as error:
-        raise Undecodable("is no time") from error
+        raise Undecodable("is not a time") from error
 
 
 def _any_of(decoders: Sequence[Decoder], *, optional: bool) -> Decoder:
@@ -89,7 +89,7 @@ def _any_of(decoders: Sequence[Decoder], *, optional: bool) -> Decoder:
 def _several(kind: type[list[Any] | tuple[Any, ...]], decoder: Decoder) -> Decoder:
     def decode_several(value: Any) -> Any:
         if not isinstance(value, list):
-            raise Undecodable("is no list")
+            raise Undecodable("is not a list")
         found: list[Any] = []
         for place, item in enumerate(cast("list[Any]", value)):
             try:
@@ -137,7 +137,7 @@ def _field_change(value: Any) -> FieldChange:
 
 def _entries(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise Undecodable("is no object")
+        raise Undecodable("is not an object")
     return cast("dict[str, Any]", value)
 
 

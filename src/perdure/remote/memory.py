@@ -101,11 +101,13 @@ class RemoteMemory(OpenRemote):
         return self._remote.call(setting if given else asking, model.Capacity, given)
 
     @like(Memory.suggest)
-    def suggest(self, *, without: Any = (), **given: Any) -> tuple[model.Record, ...]:
+    def suggest(self, *, without: Any = (), **given: Any) -> model.Suggestions:
         """What can only be asked whether it holds an id is asked here."""
         known = builtins.list(cast("Iterable[str]", without)) if isinstance(without, Iterable) else []
-        found: tuple[model.Record, ...] = self._call("suggest", without=known, **given)
-        return tuple(record for record in found if record.id not in without)
+        found: model.Suggestions = self._call("suggest", without=known, **given)
+        inside = [n for n, record in enumerate(found.records) if record.id not in without]
+        why = tuple(found.why[n] for n in inside) if found.why else ()
+        return model.Suggestions(tuple(found.records[n] for n in inside), why)
 
     @like(Memory.injected)
     def injected(self, records: Sequence[model.Record]) -> None:

@@ -64,7 +64,7 @@ class OpenRemote(Memory):
         chosen = settings.store.address if settings else configuration.given("store")
         url = str(chosen if store is None else store)
         if settings is not None:
-            # "default" is what nobody chose: the token may be good for another one.
+            # "default" was not chosen: the token may be good for another one.
             own = None if settings.namespace == _NOBODY_S_CHOICE else settings.namespace
             namespace, session = namespace or own, session or settings.session
         decides = writer or (settings.writer if settings else configuration.given("writer"))
@@ -89,9 +89,7 @@ class OpenRemote(Memory):
         """A person's token may write as a model; a model's token writes as a model, whatever is said here."""
         del surface
         if actor is not None:
-            raise StoreRemote(
-                "The token says who writes to a server.", remedy="Open it again with the token of whoever writes."
-            )
+            raise StoreRemote("The token says who writes to a server.", remedy="Open it again with the writer's token.")
         other = object.__new__(type(self))
         other._remote = self._remote.saying(_headers(writer, session))
         return other

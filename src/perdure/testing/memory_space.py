@@ -459,7 +459,7 @@ class MemoryWriter(MemoryReader):
 
     def set_limits(self, max_items: int | None, max_tokens: int | None) -> None:
         if any(limit is not None and limit < 1 for limit in (max_items, max_tokens)):
-            raise InvalidInput("A limit is at least 1; None is no limit.")
+            raise InvalidInput("A limit is at least 1; None means no limit.")
         self.changed = True
         self._space.max_items, self._space.max_tokens = max_items, max_tokens
 
