@@ -209,7 +209,7 @@ def near_facts(
             is_older = begins(fact) < message.at
             if begins(fact) == message.at or fact.metadata.get(SLOT) in (NAME, NICKNAME):
                 continue
-            if is_older and (is_lasting(fact) or is_of_other_thing(fact, message) or is_wider_place(fact, message)):
+            if is_older and (is_lasting(fact) or is_of_other_thing(fact, message) or is_place_around(fact, message)):
                 continue
             rank, ranks[is_older] = ranks[is_older], ranks[is_older] + 1
             if rank < NEAREST:
@@ -336,7 +336,7 @@ def is_lasting(fact: Record) -> bool:
     return rules.happened_once(fact.text) or any(map(rules.is_permanent, told))
 
 
-def is_wider_place(fact: Record, message: TellingMessage) -> bool:
+def is_place_around(fact: Record, message: TellingMessage) -> bool:
     """Whether both only say where somebody lives: the one the city, the other the country or the house."""
     slot, slots = str(fact.metadata.get(SLOT)), {str(one.action.metadata.get(SLOT)) for one in message.facts}
     return len(slots) == 1 and slot not in slots and {slot, *slots} <= _PLACES

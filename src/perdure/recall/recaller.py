@@ -8,7 +8,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -633,9 +632,8 @@ class Recaller:
             from perdure.recall.learned_from import without_repeats
 
             hits = without_repeats(hits, request.limit)
-        is_about_now = not (request.is_past or query.required or query.time_ranges or query.asks_what_happened)
-        is_said = any(hit.record.conversation_id for hit in islice(hits.values(), 1))
-        if is_said and is_about_now and request.recipe.is_relevance and ranking.mode in _BY_MEANING:
+        first = next(iter(hits.values()), None)
+        if first and first.record.conversation_id and may_move_later(request, query, ranking.mode):
             from perdure.recall.later_statement import with_later_first
             from perdure.recall.relevance import store_evidence
 
@@ -658,6 +656,13 @@ class Recaller:
         without = {each.name for each in whole if "constitutional" not in each.snapshot.vocabulary.tiers.values}
         asked = (name for name in request.namespaces if name not in without)
         return tuple(record for name in asked for record in self._constitution(name))
+
+
+def may_move_later(request: SearchRequest, query: ParsedQuery, mode: Mode) -> bool:
+    """Whether it is asked what holds now, and how near the hits are in meaning is known."""
+    if request.is_past or query.required or query.time_ranges or query.asks_what_happened:
+        return False
+    return request.recipe.is_relevance and mode in _BY_MEANING
 
 
 def missing_vectors(partitions: Sequence[Partition], hidden: Sequence[str]) -> tuple[Counter[str], int]:
