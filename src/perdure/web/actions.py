@@ -25,8 +25,9 @@ from perdure.web.markup import Child, Markup, button, div, form, input_, label, 
 from perdure.web.visit import Visit
 
 Given: TypeAlias = dict[str, Any]
-# How it is asked before it is done: not at all, after a look at what would be done, or with a count to be typed.
-Asks: TypeAlias = Literal["", "look", "count"]
+# How it is asked before it is done: not at all, for a yes, after a look at what would be done, or with a count to be
+# typed.
+Asks: TypeAlias = Literal["", "yes", "look", "count"]
 
 WORDS: Final[Mapping[str, Sequence[str]]] = {"tier": TIERS, "context_type": CONTEXT_TYPES, "category": CATEGORIES}
 _LONG: Final = frozenset({"text", "reasoning"})
@@ -39,7 +40,8 @@ _SEVERAL: Final = frozenset({list, tuple, Iterable, Sequence})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageAction:
     """`name` is its address. `verb` is the verb of `Memory` that it calls, unless it has a `call` of its own; then the
-    verb only says which rights it needs. `said` tells that it was done where no batch tells it.
+    verb only says which rights it needs. `said` tells that it was done where no batch tells it; `warns` tells before a
+    yes what no undo brings back.
     """
 
     name: str
@@ -53,6 +55,7 @@ class PageAction:
     whole_store: bool = False
     call: Callable[[Visit, Given], Any] | None = None
     said: str = ""
+    warns: str = ""
 
     def is_allowed(self, visit: Visit) -> bool:
         return visit.may(self.verb, whole_store=self.whole_store) and (visit.is_person or not self.is_for_persons)
@@ -167,7 +170,10 @@ ACTIONS: Final[Mapping[str, PageAction]] = {
         PageAction(name="accept", verb="accept", title="Accept", key="a", is_for_persons=True),
         PageAction(name="reject", verb="reject", title="Keep both", key="r", is_for_persons=True),
         PageAction(name="retry", verb="retry_parked", title="Ask again", said="The model was asked again."),
-        PageAction(name="discard", verb="discard_parked", title="Discard", said="It was thrown away."),
+        PageAction(
+            name="discard", verb="discard_parked", title="Discard", asks="yes", said="It was thrown away.",
+            warns="What the model said is thrown away, and no undo brings it back.",
+        ),
         PageAction(
             name="checkpoint", verb="checkpoint", title="Name this state", fields=("name", "description"),
             said="This state has a name now: going back to it is one step.",
@@ -176,8 +182,9 @@ ACTIONS: Final[Mapping[str, PageAction]] = {
             name="go-back", verb="restore_checkpoint", title="Go back to this", asks="look", fields=("clear_existing",)
         ),
         PageAction(
-            name="delete-checkpoint", verb="delete_checkpoint", title="Delete the name",
+            name="delete-checkpoint", verb="delete_checkpoint", title="Delete the name", asks="yes",
             said="The name is gone; the memories stay.",
+            warns="The memories stay. The name goes, and no undo brings it back.",
         ),
         PageAction(
             name="limits", verb="capacity", title="Set the limits", fields=("max_items", "max_tokens"),
@@ -235,8 +242,8 @@ ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def read_form(action: PageAction, sent: Mapping[str, Sequence[str]]) -> Given:
-    """What a form says, as the verb's own types. What is empty is left out, unless it is one to correct: there it
-    takes the entry away.
+    """What a form says, as the verb's own types. What is empty is left out, unless it is a correction or a limit: there
+    it takes the entry away.
     """
     given: Given = {}
     hints = {name: argument.hint for name, argument in arguments_of(getattr(Memory, action.verb)).items()}
@@ -246,7 +253,7 @@ def read_form(action: PageAction, sent: Mapping[str, Sequence[str]]) -> Given:
         if not values:
             continue
         if not "".join(values).strip():
-            if action.name == "correct" and name not in {"text", "importance"}:
+            if action.name in {"correct", "limits"} and name not in {"text", "importance"}:
                 given[name] = () if name == "tags" else None
             continue
         given[name] = _typed(hints[name], values, name)

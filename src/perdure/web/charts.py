@@ -17,6 +17,8 @@ _LEFT: Final = 60
 _ROW: Final = 26
 # A circle of so many is full; more stand on a wider one.
 _FIRST_RING: Final = 12
+_INNER: Final = 70
+_RING: Final = 40
 MOST_AROUND: Final = 150
 
 
@@ -81,12 +83,14 @@ class GraphNode:
 
 def graph_around(visit: Visit, number: int, neighbours: Sequence[GraphNode]) -> Markup:
     """The memory in the middle, what it is tied to on circles around it."""
-    centre, drawn, ring, left = 180, list[Markup](), 0, list(neighbours[:MOST_AROUND])
-    nodes: list[Markup] = []
+    rings, left = list[Sequence[GraphNode]](), list(neighbours[:MOST_AROUND])
     while left:
-        ring += 1
-        here, left = left[: _FIRST_RING * ring], left[_FIRST_RING * ring :]
-        radius = min(60 + 40 * (ring - 1), 165)
+        full = _FIRST_RING * (len(rings) + 1)
+        rings, left = [*rings, left[:full]], left[full:]
+    centre = _INNER + _RING * len(rings)
+    drawn, nodes = list[Markup](), list[Markup]()
+    for ring, here in enumerate(rings):
+        radius = _INNER + _RING * ring
         for place, each in enumerate(here):
             angle = 2 * pi * place / len(here) - pi / 2
             x, y = round(centre + radius * cos(angle), 1), round(centre + radius * sin(angle), 1)
@@ -94,7 +98,16 @@ def graph_around(visit: Visit, number: int, neighbours: Sequence[GraphNode]) -> 
             nodes.append(_node(visit.link("memory", n=each.number), x, y, each.number, each.kind, each.text))
     middle = _node(visit.link("memory", n=number), centre, centre, number, "itself", "this memory")
     told = f"Memory #{number} and {len(neighbours)} others that it is tied to; the table says the same."
-    return element("svg", *drawn, *nodes, middle, viewBox="0 0 360 360", role="group", aria_label=told, class_="graph")
+    return element(
+        "svg",
+        *drawn,
+        *nodes,
+        middle,
+        viewBox=f"0 0 {2 * centre} {2 * centre}",
+        role="group",
+        aria_label=told,
+        class_="graph",
+    )
 
 
 def _node(link: PageLink, x: float, y: float, number: int, kind: str, text: str) -> Markup:

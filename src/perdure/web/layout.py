@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from perdure.clock import format_local
 from perdure.errors import PerdureError
 from perdure.model import Record
 from perdure.text.preview import clip, one_line
@@ -259,10 +260,9 @@ def back_then(visit: Visit, oldest: datetime | None, *, true_then: bool = True) 
     is_past = past != BackThen()
     now = a("Back to now", href=visit.here(**dict.fromkeys(_PAST))) if is_past else None
     bar = form(
-        hidden(visit, **{name: value for name, value in kept.items() if name != "namespace"}),
+        hidden(visit, end=int(visit.now.timestamp()), **{name: kept[name] for name in kept if name != "namespace"}),
         sliders,
-        button("Show", type="submit"),
-        now,
+        div(button("Show", type="submit"), now, class_="row"),
         action=page_link(visit.screen),
         method="get",
         data_slide=True,
@@ -270,17 +270,20 @@ def back_then(visit: Visit, oldest: datetime | None, *, true_then: bool = True) 
     return details(summary("Back then"), bar, open=is_past, class_="past")
 
 
-_PAST: Final = ("known", "true", "known_at", "as_of", "after", "done", "said")
+_PAST: Final = ("known", "true", "end", "known_at", "as_of", "after", "done", "said")
+_STEPS: Final = 500
 
 
 def _slider(visit: Visit, name: str, title: str, moment: datetime | None, oldest: datetime) -> Markup:
-    first, last = int(oldest.timestamp()), int(visit.now.timestamp())
+    last = int(visit.now.timestamp())
+    # A slider stands at whole steps from its beginning alone, and its end has to be one of them: it means now.
+    step = max(-(-(last - int(oldest.timestamp())) // _STEPS), 1)
     position = last if moment is None else int(moment.timestamp())
-    told = "now" if moment is None else when(moment, visit.now)
+    told = "now" if moment is None else format_local(moment)
     return div(
         label(title, for_=name),
         input_(
-            id=name, name=name, type="range", min=first, max=last, value=position, step=max((last - first) // 500, 1),
+            id=name, name=name, type="range", min=last - _STEPS * step, max=last, value=position, step=step,
         ),
         output(told, for_=name),
         class_="slider",

@@ -7,11 +7,11 @@ from itertools import groupby
 from typing import Final
 
 from perdure.model import BY_MODEL, Revision
-from perdure.text.preview import clip, one_line
+from perdure.text.preview import clip
 from perdure.web.actions import action_form, field_form
 from perdure.web.layout import back_then, data_table, empty, spoken
 from perdure.web.markup import Child, Markup, a, div, h2, li, nav, p, section, small, span, ul
-from perdure.web.results import count, receipt_screen, told_changes
+from perdure.web.results import count, line_text, receipt_screen, told_changes
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 
@@ -71,7 +71,7 @@ def batch_row(visit: Visit, lines: Sequence[Revision], *, is_new: bool = False) 
         [" in ", a(clip(change.session, 24), href=visit.link("session", id=change.session))] if change.session else None
     )
     texts = [
-        li(a(f"#{line.number}", href=visit.link("memory", n=line.number)), " ", one_line(_text(line)), class_="changed")
+        li(a(f"#{line.number}", href=visit.link("memory", n=line.number)), " ", line_text(line), class_="changed")
         for line in lines[:_SHOWN]
     ]
     more = len(lines) - _SHOWN
@@ -95,12 +95,6 @@ def batch_row(visit: Visit, lines: Sequence[Revision], *, is_new: bool = False) 
         ul(texts, li(f"and {more} more") if more > 0 else None, class_="changes"),
         data_row=True,
     )  # fmt: skip
-
-
-def _text(line: Revision) -> str:
-    if line.record is None:
-        return "its text is gone"
-    return clip(one_line(line.record.title or line.record.text), 140)
 
 
 def log(visit: Visit) -> Shown:

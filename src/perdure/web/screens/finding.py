@@ -62,18 +62,21 @@ def filters_of(visit: Visit) -> dict[str, Any]:
 
 def filters_in_force(visit: Visit, filters: dict[str, Any]) -> list[Markup]:
     """The filters in force; each leads to the list without it."""
+    given = {name: (value,) if isinstance(value, str) else value for name, value in filters.items()}
     return [
         a(
-            f"{name}: {each} ✕", href=visit.here(**{name: None, "after": None}), class_="badge",
-            aria_label=f"Without {name} {each}",
+            f"{name}: {each} ✕", class_="badge", aria_label=f"Without {name} {each}",
+            href=visit.here(**{name: tuple(other for other in values if other != each), "after": None}),
         )
-        for name, value in filters.items()
-        for each in ([value] if isinstance(value, str) else value)
+        for name, values in given.items()
+        for each in values
     ]  # fmt: skip
 
 
 def filter_form(visit: Visit, filters: dict[str, Any]) -> Markup:
-    kept = {name: value for name, value in visit.query.items() if name in {"q", "known_at", "as_of", "known", "true"}}
+    kept = {
+        name: value for name, value in visit.query.items() if name in {"q", "known_at", "as_of", "known", "true", "end"}
+    }
     fields: list[Markup] = []
     for name in ("tags", "category", "tier", "states", "since", "until"):
         value, id = filters.get(name), f"by-{name}"
