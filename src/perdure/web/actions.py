@@ -31,7 +31,12 @@ Asks: TypeAlias = Literal["", "yes", "look", "count"]
 
 WORDS: Final[Mapping[str, Sequence[str]]] = {"tier": TIERS, "context_type": CONTEXT_TYPES, "category": CATEGORIES}
 _LONG: Final = frozenset({"text", "reasoning"})
-_LABELS: Final = {"add_tags": "Add tags", "related": "What was made of it", "max_items": "Most memories"}
+_LABELS: Final = {
+    "add_tags": "Add tags", "related": "What was made of it", "max_items": "Most memories",
+    "max_tokens": "Most tokens",
+}  # fmt: skip
+# What becomes of what was made of a memory that is erased, as people say it.
+_MEANT: Final = {"derived": "goes too", "all": "goes too, with what it was made of", "none": "stays"}
 _LONGEST_ADDRESS: Final = 4000
 _ADDRESS: Final = pattern(r"(?:\./|[a-z-]+)(?:\?[\w.~%&=+-]*)?", re.ASCII)
 _SEVERAL: Final = frozenset({list, tuple, Iterable, Sequence})
@@ -347,7 +352,8 @@ def _field(action: PageAction, name: str, hint: Any, value: object, which: str) 
         )
     if words:
         chosen = shown_value if shown_value in words or not shown_value else "other"
-        options = [option(word, value=word, selected=word == chosen) for word in words]
+        meant = _MEANT if name == "related" else {}
+        options = [option(meant.get(word, word), value=word, selected=word == chosen) for word in words]
         first = [] if literal else [option("", value="", selected=not shown_value)]
         if chosen == "other":
             first = [option(shown_value, value=shown_value, selected=True), *first]

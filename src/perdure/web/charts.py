@@ -19,6 +19,7 @@ _ROW: Final = 26
 _FIRST_RING: Final = 12
 _INNER: Final = 70
 _RING: Final = 40
+_ZOOM: Final = 1.3
 MOST_AROUND: Final = 150
 
 
@@ -57,7 +58,7 @@ def time_bars(spans: Sequence[TimeBar], now: datetime) -> Markup:
             element("rect", x=start, y=y + 2, width=max(end - start, 3), height=12, rx=3,
                     class_="fill" if span.end is None else "fill ended"),
         )  # fmt: skip
-    bottom = 4 + len(spans) * _ROW + 10
+    bottom = 4 + len(spans) * _ROW + 14
     rows += (
         element("text", local_day(first), x=_LEFT, y=bottom, class_="tick"),
         element(
@@ -98,22 +99,17 @@ def graph_around(visit: Visit, number: int, neighbours: Sequence[GraphNode]) -> 
             nodes.append(_node(visit.link("memory", n=each.number), x, y, each.number, each.kind, each.text))
     middle = _node(visit.link("memory", n=number), centre, centre, number, "itself", "this memory")
     told = f"Memory #{number} and {len(neighbours)} others that it is tied to; the table says the same."
+    size = 2 * centre
     return element(
-        "svg",
-        *drawn,
-        *nodes,
-        middle,
-        viewBox=f"0 0 {2 * centre} {2 * centre}",
-        role="group",
-        aria_label=told,
-        class_="graph",
-    )
+        "svg", *drawn, *nodes, middle, width=round(size * _ZOOM), viewBox=f"0 0 {size} {size}", role="group",
+        aria_label=told, class_="graph",
+    )  # fmt: skip
 
 
 def _node(link: PageLink, x: float, y: float, number: int, kind: str, text: str) -> Markup:
     return element(
         "a",
-        element("circle", cx=x, cy=y, r=14, class_=f"node {kind}"),
+        element("circle", cx=x, cy=y, r=16, class_=f"node {kind}"),
         element("text", f"#{number}", x=x, y=y + 3, text_anchor="middle"),
         element("title", f"#{number} {kind}: {text[:200]}"),
         href=link,

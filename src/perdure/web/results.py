@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from perdure.clock import format_local
 from perdure.errors import NotFound, PerdureError
+from perdure.ids import PROPOSAL
 from perdure.model import Finding, Forgotten, MarkdownCopy, RevertResult, Revision
 from perdure.text.preview import clip, one_line
 from perdure.web.actions import ACTIONS, Given, PageAction, action_form, is_erasure
@@ -21,6 +22,7 @@ from perdure.web.markup import (
     PageLink,
     a,
     button,
+    code,
     div,
     form,
     h2,
@@ -54,11 +56,16 @@ def count(n: int, word: str = "memory", words: str = "memories") -> str:
 def told_changes(lines: Sequence[Revision]) -> str:
     """`corrected #12, forgot #13`; of many only how many."""
     told: list[str] = []
-    for operation, number_of in Counter(line.change.operation for line in lines).items():
-        numbers = sorted({line.number for line in lines if line.change.operation == operation})
+    for done, number_of in Counter(map(_done, lines)).items():
+        numbers = sorted({line.number for line in lines if _done(line) == done})
         few = ", ".join(f"#{number}" for number in numbers)
-        told.append(f"{DONE[operation]} {few if number_of <= 3 else count(len(numbers))}")  # noqa: PLR2004
+        told.append(f"{done} {few if number_of <= 3 else count(len(numbers))}")  # noqa: PLR2004
     return ", ".join(told)
+
+
+def _done(line: Revision) -> str:
+    is_proposed = line.change.operation == "insert" and line.record is not None and line.record.source == PROPOSAL
+    return "proposed" if is_proposed else DONE[line.change.operation]
 
 
 def done_banner(visit: Visit, batch: str) -> Child:
@@ -252,9 +259,12 @@ def receipt_screen(visit: Visit, batch: str, erased: Forgotten | None = None) ->
         raise NotFound("Nothing was erased by that.", remedy="See what was: the screen Erased.")
     change = lines[0].change
     rows = [
-        (f"#{line.number}", str(line.memory), "text left" if _has_text(visit, line) else "no text is left", line.hash)
+        (
+            f"#{line.number}", code(str(line.memory)),
+            "text left" if _has_text(visit, line) else "no text is left", code(line.hash),
+        )
         for line in lines
-    ]
+    ]  # fmt: skip
     said: Child = None
     if erased is not None:
         scrubbed = "Some bytes wait for another process" if erased.scrub_pending else "Every file was rewritten"

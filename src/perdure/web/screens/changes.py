@@ -53,8 +53,18 @@ def waiting_line(visit: Visit) -> Child:
         if found:
             more = "+" if len(found) >= PAGE else ""
             told.append(a(f"{len(found)}{more} {one if len(found) == 1 else many}", href=visit.link("review")))
-    is_well = span("Nothing waits for you.") if not told else [span("Waits for you: "), told]
-    return div(is_well, a("How the store is", href=visit.link("health")), class_="waiting", role="status")
+    waits = span("Nothing waits for you.") if not told else [span("Waits for you: "), told]
+    return div(div(waits, class_="row"), health_line(visit), class_="waiting", role="status")
+
+
+def health_line(visit: Visit) -> Markup:
+    left: Child = None
+    if visit.may("egress", whole_store=True):
+        calls = visit.memory.egress(limit=1).calls
+        left = ["Something last left this machine ", when(calls[0].at, visit.now), ". "] if calls else (
+            "Nothing has ever left this machine. "
+        )  # fmt: skip
+    return small(left, a("How the store is", href=visit.link("health")))
 
 
 def batches(lines: Sequence[Revision]) -> Iterator[list[Revision]]:
@@ -86,7 +96,7 @@ def batch_row(visit: Visit, lines: Sequence[Revision], *, is_new: bool = False) 
             span("new ", class_="badge ok") if is_new else None,
             span(told_changes(lines), class_="did"),
             small(
-                span(f"by {change.actor}{' (model)' if by_model else ''}"), session, " ", when(change.at, visit.now),
+                span(f"by {change.actor}{' (a model)' if by_model else ''}"), session, ", ", when(change.at, visit.now),
                 " ", a("details", href=visit.link("log", batch=change.batch)),
             ),
             undo,

@@ -169,7 +169,7 @@ def search(visit: Visit) -> Shown:
 
 
 def hit_row(visit: Visit, hit: Hit, question: str, past: BackThen) -> Markup:
-    record = hit.record
+    record, passage = hit.record, marked(passage_of(hit), question)
     notes = [*map(str, hit.contradicts), *([str(hit.outdated)] if hit.outdated else [])]
     is_past = past != BackThen()
     acts = None if is_past else action_form(visit, "forget", {"what": record.number}, plain=True)
@@ -178,10 +178,10 @@ def hit_row(visit: Visit, hit: Hit, question: str, past: BackThen) -> Markup:
             relevance_bar(hit.relevance),
             span(f"{hit.relevance:.2f}", class_="figure", aria_label=f"relevance {hit.relevance:.2f}"),
             span(f"#{record.number}", class_="number"),
-            memory_link(visit, record, past),
+            memory_link(visit, record, past, None if record.title else passage),
             class_="line",
         ),
-        p(marked(passage_of(hit), question), class_="text"),
+        p(passage, class_="text") if record.title else None,
         div(
             badges(visit, record), small(when(record.valid_at or record.created_at, visit.now)),
             [span(note, class_="badge gone") for note in notes], acts, class_="about",
