@@ -394,7 +394,7 @@ def open_tokens(settings: Settings) -> Generator[Tokens]:
 
 
 def remove_unused_store(settings: Settings) -> bool:
-    """Remove the store, if nothing was ever stored in it and nobody else has it open. True when it is gone."""
+    """Remove the store if nothing was ever stored in it and no other process has it open. True when it is gone."""
     from perdure.store.sqlite.store import SqliteStore
 
     try:

@@ -202,7 +202,7 @@ def check_fields(
 
 
 def check_query(query: object) -> str:
-    """Any text may be asked for, however odd: only what is no text is refused."""
+    """Any text may be asked for, however odd; a value that is not a text is refused."""
     if not isinstance(query, str):
         raise InvalidInput(f"A query must be text, not {shown(query)}.", remedy="Ask in words.")
     return query
@@ -267,7 +267,7 @@ def check_int(value: object, field: str, least: int, most: int) -> int:
 
 
 def check_version(value: object, field: str) -> int:
-    """A version; 0 means that there is none."""
+    """A version number; 0 means that no such memory exists."""
     return check_int(value, field, 0, 2**31)
 
 
