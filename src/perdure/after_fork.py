@@ -9,16 +9,16 @@ from typing import Final, Protocol
 from weakref import WeakSet
 
 
-class Renewable(Protocol):
+class _Renewable(Protocol):
     def renew(self) -> None:
         """Called in the child, before anything else runs there."""
         ...
 
 
-_alive: Final[WeakSet[Renewable]] = WeakSet()
+_alive: Final[WeakSet[_Renewable]] = WeakSet()
 
 
-def renew_in_child(shared: Renewable) -> None:
+def renew_after_fork(shared: _Renewable) -> None:
     _alive.add(shared)
 
 

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from perdure import lifecycle
-from perdure.after_fork import renew_in_child
+from perdure.after_fork import renew_after_fork
 from perdure.clock import Clock, system_clock
 from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import Embedder, Generation, check_embedder, why_unavailable
@@ -106,7 +106,7 @@ class Services:
         self._language_models: dict[str, LanguageModel] = {}
         self._closed = False
         self._said_no_vectors = False
-        renew_in_child(self)
+        renew_after_fork(self)
 
     @property
     def shown(self) -> str:
@@ -290,7 +290,7 @@ class Services:
         """The same services, with everything that they hold or will hold, for another writer."""
         other = copy(self)
         other.context = context
-        renew_in_child(other)
+        renew_after_fork(other)
         return other
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 from urllib.parse import quote
 
-from perdure.after_fork import renew_in_child
+from perdure.after_fork import renew_after_fork
 from perdure.errors import EgressForbidden, ProviderRefused, ProviderUnavailable
 from perdure.model import Json
 from perdure.providers.access import Access
@@ -56,7 +56,7 @@ class ProviderClient:
         self._connections: Connections | None = None
         self.renew()
         access.clients.add(self)
-        renew_in_child(self)
+        renew_after_fork(self)
 
     def __repr__(self) -> str:
         return f"ProviderClient({self.provider}:{self.model})"

@@ -9,7 +9,7 @@ from typing import Final
 
 import httpcore2
 
-from perdure.after_fork import renew_in_child
+from perdure.after_fork import renew_after_fork
 from perdure.providers.address import Endpoint
 from perdure.providers.answer import Answer
 from perdure.providers.network import CheckedBackend, reason_of
@@ -47,7 +47,7 @@ class Connections:
         self.endpoint = endpoint
         self._egress = egress
         self._open()
-        renew_in_child(self)
+        renew_after_fork(self)
 
     def _open(self) -> None:
         endpoint = self.endpoint
