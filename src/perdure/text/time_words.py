@@ -139,9 +139,11 @@ class TimeWords:
         return int(self.word(at)) if _YEAR.fullmatch(self.word(at)) else None
 
     def year_after(self, at: int) -> tuple[int, int] | None:
-        """A year that follows, with or without `of`, and where it ends."""
+        """A year that follows, with or without `of`, and where it ends: `2025`, `last year`."""
         at += self.word(at) == "of"
         year = self.year(at)
+        if year is None and self.word(at) in _YEARS_AWAY and self.word(at + 1) == "year":
+            return self.now.year + _YEARS_AWAY[self.word(at)], at + 2
         return None if year is None else (year, at + 1)
 
     def weekday(self, at: int) -> int | None:
@@ -406,9 +408,9 @@ class TimeWords:
         if day_of_month is None:
             year = self.year_after(at + 1)
             return (months(year[0], month, 1, now), year[1]) if year else None
-        year = self.year(number + 1)
+        year = self.year_after(number + 1)
         if year is not None:
-            return date_of(year, month, day_of_month, now), number + 2
+            return date_of(year[0], month, day_of_month, now), year[1]
         named = self.spelled[at][0].isupper() or self.word(at) not in _VERBS_TOO
         if not (sure or named or not self.word(number).isdigit()):
             return None
@@ -467,9 +469,9 @@ class TimeWords:
                 return None
             date = found[0][0] + (day_of_month - 1) * DAY
             return (day(date), found[1]) if date < found[0][1] else None
-        year, now = self.year(name + 1), self.now
+        year, now = self.year_after(name + 1), self.now
         if year is not None:
-            return date_of(year, month, day_of_month, now), name + 2
+            return date_of(year[0], month, day_of_month, now), year[1]
         return in_year(lambda year: date_of(year, month, day_of_month, now), now, ahead=self.ahead), name + 1
 
     # -- names that come again -------------------------------------------------------------------------------------
@@ -501,6 +503,8 @@ class TimeWords:
         ends = range(min(at + _LONGEST_FEAST, len(self.words)), at, -1)
         end = next((end for end in ends if " ".join(self.words[at:end]) in FEASTS), at)
         name = " ".join(self.words[at:end])
+        if name and (year := self.year_after(end)):
+            return feast(name, year[0], now), year[1]
         return (in_year(lambda year: feast(name, year, now), now, ahead=self.ahead), end) if name else None
 
     def _read_day_of_some_month(self, at: int, now: datetime) -> Found | None:
@@ -530,6 +534,7 @@ _UNITS: Final = {
 }  # fmt: skip
 _SHORT_UNITS: Final = {"s": "s", "m": "m", "h": "h", "d": "d", "w": "w", "mo": "mo", "y": "y"}
 _CALENDAR_UNITS: Final = frozenset(("w", "mo", "quarter", "y"))
+_YEARS_AWAY: Final = {"last": -1, "this": 0, "next": 1}
 _ONE: Final = frozenset("minute hour day week fortnight month quarter year".split())
 _MONTH_NAMES: Final = {
     name: number
