@@ -81,7 +81,7 @@ class TimeWords:
             return None
         try:
             found = read(self, at)
-            return found and self._day_of_week(found)
+            return found and self._part_behind(found)
         except (ValueError, OverflowError):
             return None
 
@@ -187,9 +187,11 @@ class TimeWords:
         days = {("before", "yesterday"): -2, ("after", "tomorrow"): 2}.get((self.word(at + 1), self.word(at + 2)))
         return None if days is None else self._with_part(self.now + days * DAY, at + 3)
 
-    def _day_of_week(self, found: Found) -> Found:
-        """A week, or the day of it that is named behind it: `last week on Tuesday`."""
+    def _part_behind(self, found: Found) -> Found:
+        """A week or a year, or the part of it that is named behind it: `last week on Tuesday`, `last year in August`."""
         (start, end), after = found
+        if (start.month, start.day) == (1, 1) and start.replace(year=start.year + 1) == end and self.word(after) == "in":
+            return self.read_of_year(after + 1, lambda stretch_of: stretch_of(start.year)) or found
         day = after + (self.word(after) == "on")
         weekday = self.weekday(day)
         if weekday is None or end - start != WEEK or start.weekday():
@@ -346,12 +348,14 @@ class TimeWords:
         return day(start + (weekday - start.weekday()) % 7 * DAY), found[1]
 
     def _end_of(self, at: int, which: int) -> Found | None:
-        """`ten days of January`, `days of February`: at the beginning of it or, for -1, at its end."""
+        """`ten days of January`, `days of February`, `day of March`: at the beginning of it or, for -1, at its end."""
         duration = self.duration(at)
         found = self._named_behind(duration.end if duration else at + 1)
-        if found is None or (duration is None and self.word(at) != "days"):
+        if found is None or (duration is None and self.word(at) not in {"day", "days"}):
             return None
         (start, end), after = found
+        if self.word(at) == "day":
+            return day(start if which == 0 else end - DAY), after
         if duration is None:
             return third((start, end), which % 3), after
         return ((start, start + duration.length) if which == 0 else (end - duration.length, end)), after
