@@ -188,9 +188,9 @@ class TimeWords:
         return None if days is None else self._with_part(self.now + days * DAY, at + 3)
 
     def _part_behind(self, found: Found) -> Found:
-        """A week or a year, or the part of it that is named behind it: `last week on Tuesday`, `last year in August`."""
+        """A week or a year, or what is named of it behind it: `last week on Tuesday`, `last year in August`."""
         (start, end), after = found
-        if (start.month, start.day) == (1, 1) and start.replace(year=start.year + 1) == end and self.word(after) == "in":
+        if self.word(after) == "in" and (start, end) == months(start.year, 1, 12, start):
             return self.read_of_year(after + 1, lambda stretch_of: stretch_of(start.year)) or found
         day = after + (self.word(after) == "on")
         weekday = self.weekday(day)
