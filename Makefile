@@ -72,10 +72,12 @@ $(WEB)/.ready: requirements/web.txt | $(VENV)/.ready
 
 # Clones of the repositories whose tests are run may be named where they cannot be fetched; the commits stand in
 # tests/adapters/test_foreign.py.
-test-adapters: setup $(ADAPTERS)/.ready  ## Agents of every framework on a memory, and the frameworks' own tests; LANGGRAPH_REPO=path names a clone
+test-adapters: setup $(ADAPTERS)/.ready $(ADAPTERS)/crewai/.ready  ## Agents of every framework on a memory, and the frameworks' own tests; LANGGRAPH_REPO=path names a clone
 	$(BIN)/basedpyright --warnings --project tests/adapters/pyrightconfig.json
+	$(BIN)/basedpyright --warnings --project tests/adapters/pyrightconfig.crewai.json
 	$(ADAPTERS)/bin/python $(ADAPTED) tests/adapters
 	$(ADAPTERS)/floors/bin/python $(ADAPTED) tests/adapters --ignore tests/adapters/test_foreign.py
+	$(ADAPTERS)/crewai/bin/python $(ADAPTED) tests/adapters/test_crewai.py tests/adapters/test_docs.py
 
 # What frameworks warn of is not ours to mend, and their tests bring loops of their own.
 ADAPTED := -m pytest -n $(JOBS) -p no:asyncio -o filterwarnings=ignore
@@ -89,6 +91,13 @@ $(ADAPTERS)/.ready: requirements/adapters.txt requirements/adapters-floors.txt p
 	@$(BIN)/python -m pip --python $(ADAPTERS)/floors/bin/python $(INSTALL) --no-compile --require-hashes -r requirements/adapters-floors.txt
 	@$(BIN)/python -m pip --python $(ADAPTERS)/bin/python $(INSTALL) --no-build-isolation -e . ./packages/minilm
 	@$(BIN)/python -m pip --python $(ADAPTERS)/floors/bin/python $(INSTALL) --no-build-isolation -e . ./packages/minilm
+	@touch $@
+
+$(ADAPTERS)/crewai/.ready: requirements/crewai.txt | $(ADAPTERS)/.ready
+	@echo "adapters: an environment for CrewAI, which fits beside no other framework (the first time about 300 MB to download)"
+	@$(PYTHON) -m venv --clear --without-pip $(ADAPTERS)/crewai
+	@$(BIN)/python -m pip --python $(ADAPTERS)/crewai/bin/python $(INSTALL) --no-compile --require-hashes -r $<
+	@$(BIN)/python -m pip --python $(ADAPTERS)/crewai/bin/python $(INSTALL) --no-build-isolation -e . ./packages/minilm
 	@touch $@
 
 check: setup  ## Lint, format, types, architecture and docs; no tests
@@ -280,6 +289,7 @@ lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(LOCK) requirements/web.in -o requirements/web.txt
 	$(COMPILE) $(FRAMEWORKS) --excludes requirements/bench-excludes.txt requirements/model.in requirements/adapters.in -o requirements/adapters.txt
 	$(COMPILE) $(FRAMEWORKS) --resolution lowest-direct --excludes requirements/bench-excludes.txt requirements/model.in requirements/adapters.in -o requirements/adapters-floors.txt
+	$(COMPILE) --extra crewai --excludes requirements/bench-excludes.txt requirements/model.in requirements/crewai.in -o requirements/crewai.txt
 
 build: setup $(CLIENTS)/.ready  ## Build into dist/: the wheels perdure and perdure-minilm (the local model), and the TypeScript client
 	$(BIN)/hatchling build --target wheel
