@@ -453,7 +453,7 @@ def _sources(
     """Who says which values; the later wins."""
     own: list[tuple[str, Mapping[str, object]]] = [
         ("file", _from_file(environ)),
-        ("variable", {s.name: environ[s.variable] for s in SETTINGS if environ.get(s.variable)}),
+        ("variable", _from_variables(environ)),
         ("option", {name: value for name, value in arguments.items() if value is not None}),
     ]
     if project is None:
@@ -467,6 +467,13 @@ def _sources(
     else:
         found_values = found.values
     return [(str(found.path), found_values), *own]
+
+
+def _from_variables(environ: Mapping[str, str]) -> dict[str, object]:
+    """Those that are set: there are few, and many settings, and every hook reads them."""
+    ours = {name: value for name, value in environ.items() if value and name.startswith(_PREFIX)}
+    said = {name.removeprefix(_PREFIX).lower(): value for name, value in ours.items() if name.isupper()}
+    return {setting.name: said[setting.name] for setting in SETTINGS if setting.name in said}
 
 
 def _from_file(environ: Mapping[str, str]) -> dict[str, object]:

@@ -249,11 +249,11 @@ class Handler:
     def _has_time(self, spare: float = 0.0) -> bool:
         return time.monotonic() < self.deadline - _TO_OPEN - spare
 
-    @property
+    @cached_property
     def session(self) -> str:
         return self.event.text("session_id")[:200] or _UNKNOWN_SESSION
 
-    @property
+    @cached_property
     def _turn(self) -> str:
         """The host's own name for this turn. The hooks that Copilot runs for one event are told the same time."""
         named = self.event.text("prompt_id", "turn_id")
