@@ -13,7 +13,7 @@ from perdure import Memory
 from perdure.model import FACT_CATEGORIES, Record
 from perdure.settings import load
 
-# The judge knows neither that one joins one company at a time nor that Lyon is in France.
+# The judge does not know that one joins one company at a time.
 NOT_YET = pytest.mark.xfail(strict=True, reason="it takes knowledge of the world")
 AROUND = (("assistant", "Good to know."), ("user", "What is the plural of octopus?"), ("assistant", "Octopuses."))
 
@@ -63,6 +63,16 @@ def test_a_change_of_mind_ends_what_was_said_before(memory: Memory, before: str,
     assert {fact.invalid_at for fact in ended} == {NOON - timedelta(days=280)}
 
 
+def test_what_one_message_said_twice_ends_together(memory: Memory):
+    found = first_facts(memory, "I have a cat named Zoe.", "Zoe died.")
+    assert len(found) > 1
+    assert {fact.state for fact in found} == {"superseded"}
+
+
+def test_who_moved_to_another_country_does_not_live_in_the_old_city(memory: Memory):
+    assert {fact.state for fact in first_facts(memory, "I live in Lyon.", "I moved to Portugal.")} == {"superseded"}
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -70,7 +80,8 @@ def test_a_change_of_mind_ends_what_was_said_before(memory: Memory, before: str,
         ("I live in Lyon.", "I nearly moved to Nice last year."),
         ("I live in Lyon.", "I'm moving to Nice next spring."),
         ("I live in Lyon.", "I moved to Nice in 2012 and returned in 2014."),
-        pytest.param("I live in Lyon.", "I live in France.", marks=NOT_YET),
+        ("I live in Lyon.", "I live in France."),
+        ("I live in France.", "I live in Lyon."),
         ("I live in Lyon.", "I live in an old house."),
         ("I live in Lyon.", "My brother moved to Nice."),
         ("I work as a cook.", "I work as a referee at weekends, too."),

@@ -180,6 +180,48 @@ def test_of_two_statements_that_answer_equally_the_newer_one_stands_first(speake
         assert not any("newer" in hit.explain for hit in earlier)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "question"),
+    [
+        (
+            "My landlord is Mr Okoye.",
+            "The flat was sold, Mrs Brandt is the landlord these days.",
+            "who is the landlord?",
+        ),
+        ("Mi dentista está en la calle Mayor.", "Tengo dentista en la plaza Nueva ahora.", "¿dónde está el dentista?"),
+    ],
+)
+def test_what_a_user_told_an_assistant_later_stands_first_in_any_language(
+    before: str, after: str, question: str, clock: HandClock
+):
+    with Memory(":memory:", settings=load(None, learn="off"), clock=clock) as memory:
+        for name, who, text, day in (
+            ("chat", {}, before, 0),
+            ("chat", {}, after, 40),
+            ("people", {"speaker": "Mara"}, before, 0),
+            ("people", {"speaker": "Mara"}, after, 40),
+        ):
+            talk = memory.namespace(name).conversation("talk")
+            talk.add_message("user", text, at=MONDAY + timedelta(days=day), **who)
+            talk.add_message("user", "It rained.", at=MONDAY + timedelta(days=day, minutes=1), **who)
+        memory.work()
+        first, second = memory.namespace("chat").recall(question, limit=2)
+        assert [first.text, second.text] == [after, before]
+        assert first.score > second.score
+        assert "newer" in first.explain
+        # Between people it says nothing that somebody spoke of the same thing later.
+        assert memory.namespace("people").recall(question, limit=2)[0].text == before
+
+
+def test_what_a_user_said_in_the_same_breath_keeps_its_order(clock: HandClock):
+    with Memory(":memory:", settings=load(None, learn="off"), clock=clock) as memory:
+        told = "My landlord is Mr Okoye.", "The flat was sold, Mrs Brandt is the landlord these days."
+        for minute, text in enumerate(told):
+            memory.conversation("talk").add_message("user", text, at=MONDAY + timedelta(minutes=minute))
+        memory.work()
+        assert memory.recall("who is the landlord?", limit=2)[0].text == told[0]
+
+
 def test_an_outdated_message_is_not_taken_for_the_fact_that_replaced_it(memory: Memory):
     tell(memory, "I live in Osaka now.", "I live in Tokyo now.")
     found = memory.recall("Who lives in Osaka now?")

@@ -3,8 +3,8 @@
 A message is compared with the known facts that are nearest to it, or to a fact that it told. For each of them count:
 what the judge says of the fact and of the words that speak most for its end, what it says of the two messages as a
 whole, how near the message is to the fact and to the message that told it, and a few words. One message ends one fact,
-that of which it is surest; what is only likely is proposed to a person; and what somebody says of themselves is ended
-by nobody else.
+that of which it is surest, and what one message had said of it twice; what is only likely is proposed to a person; and
+what somebody says of themselves is ended by nobody else.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from math import exp, log
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from perdure.episodes.surprise import telling_terms
 from perdure.learn.fact_changes import DecidedChange, FactChanges, PlannedAction, begins
 from perdure.learn.known_facts import SourceMessage
 from perdure.learn.people import NAME, NICKNAME
@@ -50,6 +51,8 @@ _LEAST_SHARE: Final = 0.001
 # The judge is never surer.
 _CERTAIN: Final = 0.98
 _OWNER: Final = "'s "
+# Slots of which each may be filled beside the others.
+_PLACES: Final = frozenset(("country", "home", "lives_in"))
 _LIKELY: Final = "the newer one probably ends the older one"
 _SETTLED: Final = "what a person or a model settled is not overruled"
 
@@ -102,6 +105,13 @@ class TellingMessage:
         return self.whole or self.facts[0]
 
 
+class WeighedEnd(NamedTuple):
+    """How likely a message ends a fact, and by which of its readings."""
+
+    share: float
+    reading: str = ""
+
+
 class EndingCandidate(NamedTuple):
     """A fact near a message: how near, and how many of those that are older, or newer, than the message are nearer."""
 
@@ -139,7 +149,7 @@ class Judging:
             pairs += ((each, near) for near in near_facts(known, each, new) if begins(near.fact) < each.at)
         self.weigh(reader, pairs)
 
-    def weigh(self, reader: Reader, pairs: Sequence[tuple[TellingMessage, EndingCandidate]]) -> list[float]:
+    def weigh(self, reader: Reader, pairs: Sequence[tuple[TellingMessage, EndingCandidate]]) -> list[WeighedEnd]:
         """How likely each message ends the fact near it. The judge is not asked where it cannot change the answer."""
         found = [self._without_words(reader, message, near) for message, near in pairs]
         hopeful = [place for place, evidence in enumerate(found) if evidence.likelihood >= LIKELY]
@@ -156,10 +166,12 @@ class Judging:
             for message, near in [pairs[place]]
         }
         self._look_at(pair for some in readings.values() for pair in some)
+        weighed = [WeighedEnd(0.0)] * len(found)
         for place, some in readings.items():
-            words, pair = max((self._known[pair], pair) for pair in some)
-            found[place] = found[place]._replace(words=words, is_doubtful=rules_for(pair[1]).is_doubtful(pair[1]))
-        return [evidence.likelihood if place in readings else 0.0 for place, evidence in enumerate(found)]
+            words, (_, reading) = max((self._known[pair], pair) for pair in some)
+            evidence = found[place]._replace(words=words, is_doubtful=rules_for(reading).is_doubtful(reading))
+            weighed[place] = WeighedEnd(evidence.likelihood, reading)
+        return weighed
 
     def _without_words(self, reader: Reader, message: TellingMessage, near: EndingCandidate) -> PairEvidence:
         """The most that the vectors leave possible."""
@@ -197,7 +209,7 @@ def near_facts(
             is_older = begins(fact) < message.at
             if begins(fact) == message.at or fact.metadata.get(SLOT) in (NAME, NICKNAME):
                 continue
-            if is_older and (is_lasting(fact) or is_of_other_thing(fact, message)):
+            if is_older and (is_lasting(fact) or is_of_other_thing(fact, message) or is_wider_place(fact, message)):
                 continue
             rank, ranks[is_older] = ranks[is_older], ranks[is_older] + 1
             if rank < NEAREST:
@@ -227,11 +239,26 @@ class Endings:
         near = [one for one in near_facts(self.changes.known, message) if begins(one.fact) < message.at]
         settled = self._settled_messages(message)
         near = [one for one in near if self.judging.saying(self.changes.reader, one.fact).text not in settled]
-        shares = self.judging.weigh(self.changes.reader, [(message, one) for one in near])
-        share, place = max(((share, -place) for place, share in enumerate(shares)), default=(0.0, 0))
-        if share < LIKELY or message.first.record is None:
+        weighed = self.judging.weigh(self.changes.reader, [(message, one) for one in near])
+        share, place = max(((one.share, -place) for place, one in enumerate(weighed)), default=(0.0, 0))
+        if share < LIKELY:
             return
         older = near[-place].fact
+        self._end(message, older, share)
+        for one, (other_share, reading) in zip(near, weighed, strict=True):
+            is_by_same = other_share >= ENDS and reading == weighed[-place].reading
+            if one.fact is not older and is_by_same and self._say_the_same(older, one.fact):
+                self._end(message, one.fact, other_share)
+
+    def _say_the_same(self, one: Record, other: Record) -> bool:
+        """Whether one message told both facts, in the same words: `has a cat named Zoe`, `Zoe is user's cat`."""
+        sayings = {self.judging.saying(self.changes.reader, fact).text for fact in (one, other)}
+        words, others = telling_terms([one.text]), telling_terms([other.text])
+        return len(sayings) == 1 and (words <= others or others <= words)
+
+    def _end(self, message: TellingMessage, older: Record, share: float) -> None:
+        if message.first.record is None:
+            return
         why = self._why_undecided(older, message.first.record, share)
         newer = self._taking_place(message, older, is_wanted=why != _LIKELY)
         if newer is None:
@@ -255,8 +282,9 @@ class Endings:
         facts = self._new_facts(message)
         if message.whole and message.whole.record and is_wanted:
             facts = [message.whole.record]
-            self.changes.insert(facts[0], message.whole.vector)
-            self.changes.decided.append(DecidedChange("new", facts[0].id))
+            if facts[0].id not in self.changes.plans:
+                self.changes.insert(facts[0], message.whole.vector)
+                self.changes.decided.append(DecidedChange("new", facts[0].id))
         return max(facts, key=lambda fact: self.judging.ends_by(older.text, fact.text), default=None)
 
     def _new_facts(self, message: TellingMessage) -> list[Record]:
@@ -283,7 +311,7 @@ class Endings:
         saying = self.judging.saying(self.changes.reader, newer)
         readings = [*dict.fromkeys((without_dates(newer.text), saying.text))]
         told = TellingMessage(saying, readings, begins(newer), message.no_change_word)
-        [share] = self.judging.weigh(self.changes.reader, [(told, near._replace(fact=older))])
+        [(share, _)] = self.judging.weigh(self.changes.reader, [(told, near._replace(fact=older))])
         if share >= LIKELY and (why := self._why_undecided(older, newer, share)):
             if newer.state == "active":
                 self.changes.leave_undecided(older, newer, why)
@@ -306,6 +334,12 @@ def is_lasting(fact: Record) -> bool:
     told = str(fact.metadata.get(SLOT)).replace(":", " ").split()
     rules = rules_for(fact.text)
     return rules.happened_once(fact.text) or any(map(rules.is_permanent, told))
+
+
+def is_wider_place(fact: Record, message: TellingMessage) -> bool:
+    """Whether both only say where somebody lives: the one the city, the other the country or the house."""
+    slot, slots = str(fact.metadata.get(SLOT)), {str(one.action.metadata.get(SLOT)) for one in message.facts}
+    return len(slots) == 1 and slot not in slots and {slot, *slots} <= _PLACES
 
 
 def is_of_other_thing(fact: Record, message: TellingMessage) -> bool:

@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -68,6 +69,7 @@ _EVENT_WEIGHT: Final = 0.5
 # A memory can vanish between ranking and fetching; the next attempt does not rank it any more.
 _MORE_ATTEMPTS: Final = 3
 _source: Final = attrgetter("record.source")
+_BY_MEANING: Final = ("hybrid", "vector")
 _NO_WINDOWS: Final[Mapping[tuple[int, int], BestWindow]] = {}
 
 
@@ -631,6 +633,14 @@ class Recaller:
             from perdure.recall.learned_from import without_repeats
 
             hits = without_repeats(hits, request.limit)
+        is_about_now = not (request.is_past or query.required or query.time_ranges or query.asks_what_happened)
+        is_said = any(hit.record.conversation_id for hit in islice(hits.values(), 1))
+        if is_said and is_about_now and request.recipe.is_relevance and ranking.mode in _BY_MEANING:
+            from perdure.recall.later_statement import with_later_first
+            from perdure.recall.relevance import store_evidence
+
+            places = [each.snapshot.lexical for each in ranking.partitions]
+            hits = with_later_first(hits, store_evidence(places).certainty)
         kinds = [kind for each in ranking.partitions for kind in each.snapshot.vocabulary.kinds.values]
         is_part = not ranking.partitions or any(each.part for each in ranking.partitions)
         # Nothing is asked where the index holds no proposal.

@@ -40,6 +40,8 @@ def read_predicate(predicate: str) -> Reading:
         filled = slot.removeprefix("-")
         if slot == "lives_in" and _DWELLING.search(value):
             filled = "home"
+        elif slot == "lives_in" and plain_value(value) in _COUNTRIES and not _MOVES.match(rest):
+            filled = "country"
         elif slot in _SEVERAL and _BESIDES.search(predicate):
             filled = f"{slot}:"
         return Reading(category, slot_of(filled, value), value, affirmed)
@@ -93,6 +95,20 @@ _LATER: Final = re.compile(
 )
 # A house stands in a city, and neither ends the other; a second job ends none.
 _DWELLING: Final = re.compile(r"\b(?:house|apartment|flat|farm)$", re.IGNORECASE)
+# So does a city in a country, unless somebody moved there.
+_COUNTRIES: Final = frozenset(
+    """
+    africa america argentina asia australia austria belgium bolivia brazil britain bulgaria cambodia cameroon canada
+    chile china colombia croatia cuba cyprus czechia denmark ecuador egypt england estonia ethiopia europe finland
+    france georgia germany ghana greece greenland haiti hungary iceland india indonesia iran iraq ireland israel italy
+    jamaica japan jordan kenya kosovo laos latvia lebanon liechtenstein lithuania luxembourg madagascar malaysia malta
+    mexico moldova mongolia montenegro morocco mozambique myanmar namibia nepal netherlands nicaragua nigeria norway
+    oman pakistan panama paraguay peru philippines poland portugal qatar romania russia rwanda scandinavia scotland
+    senegal serbia singapore slovakia slovenia somalia spain sudan sweden switzerland syria taiwan tanzania thailand
+    tunisia turkey uganda uk ukraine uruguay us usa uzbekistan venezuela vietnam wales yemen zambia zimbabwe
+    """.split()
+) | {"costa rica", "new zealand", "north korea", "saudi arabia", "south africa", "south korea", "sri lanka"}
+_MOVES: Final = re.compile(r"(?:has |is )?(?:mov|relocat)|.*\bnow\b", re.IGNORECASE)
 _SEVERAL: Final = ("job", "works_at")
 _BESIDES: Final = re.compile(
     r"\b(?:also|too|as well|on the side|part[- ]time|(?:at|on) (?:the )?weekends?|in the evenings?)\b", re.IGNORECASE
