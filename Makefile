@@ -15,9 +15,10 @@ BIN    := $(VENV)/bin
 INSTALL := install -qq --disable-pip-version-check --no-deps
 PIP    := -m pip $(INSTALL)
 
-# How many test workers; how many times the soak kills a writer; how many seconds to fuzz.
+# How many test workers; how many times the soak kills a writer and cuts the power; how many seconds to fuzz.
 JOBS  ?= 3
 KILLS ?= 1000
+LOSSES ?= 5000
 FUZZ  ?= 300
 # How many requests `make test-api` makes up for each operation, besides those of the description's own edges. 25 took three
 # minutes on a busy machine with two processors, 200 more than twenty: before a release, EXAMPLES=200.
@@ -155,8 +156,8 @@ bench-postgres: setup  ## What a store in PostgreSQL costs beside one in a file,
 
 soak: COUNTS = PERDURE_COMBINATIONS=5175 PERDURE_REQUESTS=12000 PERDURE_MIXED_KILLS=56 PERDURE_MIXED_CALLS=13577 \
 	PERDURE_MIXED_ERASED=1049 PERDURE_POINTS=508 PERDURE_EXPORT_MB=1000 PERDURE_INDEX_KILLS=200
-soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived; tokens, made-up requests, failing disks in full
-	PERDURE_KILLS=$(KILLS) PERDURE_MESSAGES=20000 PERDURE_CALLS=50 PERDURE_SECONDS=60 PERDURE_ORPHANS=50 $(COUNTS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
+soak: setup  ## Kill writers 1,000 times (KILLS=n), cut the power 5,000 times (LOSSES=n), count what survived; failing disks, tokens, requests in full
+	PERDURE_KILLS=$(KILLS) PERDURE_POWER_LOSSES=$(LOSSES) PERDURE_MESSAGES=20000 PERDURE_CALLS=50 PERDURE_SECONDS=60 PERDURE_ORPHANS=50 $(COUNTS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
 
 bench: setup  ## Measure Perdure on this machine; LOCOMO=path names the texts
 	$(BIN)/python -m bench
