@@ -15,9 +15,10 @@ BIN    := $(VENV)/bin
 INSTALL := install -qq --disable-pip-version-check --no-deps
 PIP    := -m pip $(INSTALL)
 
-# How many test workers; how many times the soak kills a writer; how many seconds to fuzz.
+# How many test workers; how many times the soak kills a writer and cuts the power; how many seconds to fuzz.
 JOBS  ?= 3
 KILLS ?= 1000
+LOSSES ?= 5000
 FUZZ  ?= 300
 # How many requests `make test-api` makes up for each operation, besides those of the description's own edges. 25 took three
 # minutes on a busy machine with two processors, 200 more than twenty: before a release, EXAMPLES=200.
@@ -72,10 +73,12 @@ $(WEB)/.ready: requirements/web.txt | $(VENV)/.ready
 
 # Clones of the repositories whose tests are run may be named where they cannot be fetched; the commits stand in
 # tests/adapters/test_foreign.py.
-test-adapters: setup $(ADAPTERS)/.ready  ## Agents of every framework on a memory, and the frameworks' own tests; LANGGRAPH_REPO=path names a clone
+test-adapters: setup $(ADAPTERS)/.ready $(ADAPTERS)/crewai/.ready  ## Agents of every framework on a memory, and the frameworks' own tests; LANGGRAPH_REPO=path names a clone
 	$(BIN)/basedpyright --warnings --project tests/adapters/pyrightconfig.json
+	$(BIN)/basedpyright --warnings --project tests/adapters/pyrightconfig.crewai.json
 	$(ADAPTERS)/bin/python $(ADAPTED) tests/adapters
 	$(ADAPTERS)/floors/bin/python $(ADAPTED) tests/adapters --ignore tests/adapters/test_foreign.py
+	$(ADAPTERS)/crewai/bin/python $(ADAPTED) tests/adapters/test_crewai.py tests/adapters/test_docs.py
 
 # What frameworks warn of is not ours to mend, and their tests bring loops of their own.
 ADAPTED := -m pytest -n $(JOBS) -p no:asyncio -o filterwarnings=ignore
@@ -89,6 +92,13 @@ $(ADAPTERS)/.ready: requirements/adapters.txt requirements/adapters-floors.txt p
 	@$(BIN)/python -m pip --python $(ADAPTERS)/floors/bin/python $(INSTALL) --no-compile --require-hashes -r requirements/adapters-floors.txt
 	@$(BIN)/python -m pip --python $(ADAPTERS)/bin/python $(INSTALL) --no-build-isolation -e . ./packages/minilm
 	@$(BIN)/python -m pip --python $(ADAPTERS)/floors/bin/python $(INSTALL) --no-build-isolation -e . ./packages/minilm
+	@touch $@
+
+$(ADAPTERS)/crewai/.ready: requirements/crewai.txt | $(ADAPTERS)/.ready
+	@echo "adapters: an environment for CrewAI, which fits beside no other framework (the first time about 300 MB to download)"
+	@$(PYTHON) -m venv --clear --without-pip $(ADAPTERS)/crewai
+	@$(BIN)/python -m pip --python $(ADAPTERS)/crewai/bin/python $(INSTALL) --no-compile --require-hashes -r $<
+	@$(BIN)/python -m pip --python $(ADAPTERS)/crewai/bin/python $(INSTALL) --no-build-isolation -e . ./packages/minilm
 	@touch $@
 
 check: setup  ## Lint, format, types, architecture and docs; no tests
@@ -146,8 +156,8 @@ bench-postgres: setup  ## What a store in PostgreSQL costs beside one in a file,
 
 soak: COUNTS = PERDURE_COMBINATIONS=5175 PERDURE_REQUESTS=12000 PERDURE_MIXED_KILLS=56 PERDURE_MIXED_CALLS=13577 \
 	PERDURE_MIXED_ERASED=1049 PERDURE_POINTS=508 PERDURE_EXPORT_MB=1000 PERDURE_INDEX_KILLS=200
-soak: setup  ## Kill writers 1,000 times (KILLS=n) and count what survived; tokens, made-up requests, failing disks in full
-	PERDURE_KILLS=$(KILLS) PERDURE_MESSAGES=20000 PERDURE_CALLS=50 PERDURE_SECONDS=60 PERDURE_ORPHANS=50 $(COUNTS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
+soak: setup  ## Kill writers 1,000 times (KILLS=n), cut the power 5,000 times (LOSSES=n), count what survived; failing disks, tokens, requests in full
+	PERDURE_KILLS=$(KILLS) PERDURE_POWER_LOSSES=$(LOSSES) PERDURE_MESSAGES=20000 PERDURE_CALLS=50 PERDURE_SECONDS=60 PERDURE_ORPHANS=50 $(COUNTS) PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -m soak -s
 
 bench: setup  ## Measure Perdure on this machine; LOCOMO=path names the texts
 	$(BIN)/python -m bench
@@ -280,6 +290,7 @@ lock:  ## Renew the locks from pyproject.toml and requirements/*.in (needs uv)
 	$(LOCK) requirements/web.in -o requirements/web.txt
 	$(COMPILE) $(FRAMEWORKS) --excludes requirements/bench-excludes.txt requirements/model.in requirements/adapters.in -o requirements/adapters.txt
 	$(COMPILE) $(FRAMEWORKS) --resolution lowest-direct --excludes requirements/bench-excludes.txt requirements/model.in requirements/adapters.in -o requirements/adapters-floors.txt
+	$(COMPILE) --extra crewai --excludes requirements/bench-excludes.txt requirements/model.in requirements/crewai.in -o requirements/crewai.txt
 
 build: setup $(CLIENTS)/.ready  ## Build into dist/: the wheels perdure and perdure-minilm (the local model), and the TypeScript client
 	$(BIN)/hatchling build --target wheel

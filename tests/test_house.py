@@ -31,6 +31,9 @@ HOPS_OF_A_READ = (96, 32)
 # With the packaged model, a judge compares what is written with what is near it.
 HOPS_OF_A_COMPARED_WRITE = (150, 41)
 HOPS_OF_A_READ_WITH_CONFLICTS = (126, 37)
+# A write that is near nothing looks for neighbours in the index, and enters nothing that compares two memories.
+HOPS_OF_A_LONELY_WRITE = (132, 36)
+COMPARES_TWO_MEMORIES = {"may_compare", "judge_pairs", "contraries_of", "propose_conflict"}
 # What stands in for the standard library, whose own functions nobody counts.
 MACHINERY = {"values.py", "patterns.py"}
 # Words that name a drawer, not a thing.
@@ -184,6 +187,26 @@ def test_one_write_and_one_read_pass_few_functions_and_files(
         files = {code.co_filename for code in passed}
         assert len(passed) <= most_functions, sorted(f"{code.co_filename}: {code.co_name}" for code in passed)
         assert len(files) <= most_files, sorted(files)
+
+
+def test_a_write_that_is_near_nothing_is_compared_with_nothing(tmp_path: Path):
+    from perdure import Memory
+    from perdure.embed import local
+
+    if local.unavailable():
+        pytest.skip("the packaged model is not installed")
+    with Memory(tmp_path / "m.db", embedder="local") as memory:
+        for n in range(30):
+            memory.remember(f"Memory number {n} speaks of the river and of bridge {n * 7}")
+        memory.recall("which bridge?")
+        compared = {code.co_name for code in functions_passed(lambda: memory.remember("Bridge 8 crosses the river"))}
+        memory.recall("which bridge?")
+        passed = functions_passed(lambda: memory.remember("Chocolate cake needs four eggs"))
+    assert compared >= COMPARES_TWO_MEMORIES - {"propose_conflict"}
+    assert COMPARES_TWO_MEMORIES.isdisjoint(code.co_name for code in passed)
+    most_functions, most_files = HOPS_OF_A_LONELY_WRITE
+    assert len(passed) <= most_functions, sorted(f"{code.co_filename}: {code.co_name}" for code in passed)
+    assert len({code.co_filename for code in passed}) <= most_files
 
 
 def functions_passed(call: Callable[[], object]) -> set[CodeType]:

@@ -127,6 +127,10 @@ def orchard(_: Path) -> list[Collection]:
     return [_own_memories("orchard")]
 
 
+def luthier(_: Path) -> list[Collection]:
+    return [_own_memories("luthier")]
+
+
 def learnings(_: Path) -> list[Collection]:
     return [_own_memories("learnings")]
 
@@ -211,6 +215,7 @@ SOURCES: Final = (
     Source("ward", "60 notes of a nurse who studies", "notes", "", ward),
     Source("freight", "60 notes of a developer of freight software", "notes", "", freight),
     Source("orchard", "60 notes of a fruit farmer", "notes", "", orchard),
+    Source("luthier", "60 notes of a violin maker", "notes", "", luthier),
     Source("assistant-chats", "four chats of our own", "assistant chats", "", partial(chats, kind="assistant")),
     Source("human-chats", "two chats of our own", "human chats", "", partial(chats, kind="human")),
     Source("learnings", "60 learnings of our own", "learnings", "", learnings),

@@ -837,7 +837,7 @@ class Memory(OpenMemory):
         return replace(done, notes=notes) if notes else done
 
     def _comparison(self, request: WriteRequest | None = None) -> Comparison | None:
-        """Who compares what is written next with what is near it; None where that is left to `work`, or to nobody."""
+        """Compares the next write with the memories near it; None if `work` does that later, or no model can."""
         services, namespace = self._services, self._namespace
         generation = services.embedders.current().generation
         # How near is near is known of the local model alone.

@@ -13,9 +13,9 @@ from copy import copy
 from datetime import timedelta
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Literal
-from weakref import WeakSet
 
 from perdure import lifecycle
+from perdure.after_fork import renew_after_fork
 from perdure.clock import Clock, system_clock
 from perdure.embed.choice import Chosen, EmbedderChoice
 from perdure.embed.port import Embedder, Generation, check_embedder, why_unavailable
@@ -106,7 +106,7 @@ class Services:
         self._language_models: dict[str, LanguageModel] = {}
         self._closed = False
         self._said_no_vectors = False
-        _alive.add(self)
+        renew_after_fork(self)
 
     @property
     def shown(self) -> str:
@@ -290,7 +290,7 @@ class Services:
         """The same services, with everything that they hold or will hold, for another writer."""
         other = copy(self)
         other.context = context
-        _alive.add(other)
+        renew_after_fork(other)
         return other
 
     def close(self) -> None:
@@ -394,16 +394,10 @@ def open_tokens(settings: Settings) -> Generator[Tokens]:
 
 
 def remove_unused_store(settings: Settings) -> bool:
-    """Remove the store, if nothing was ever stored in it and nobody else has it open. True when it is gone."""
+    """Remove the store if nothing was ever stored in it and no other process has it open. True when it is gone."""
     from perdure.store.sqlite.store import SqliteStore
 
     try:
         return SqliteStore.open(settings.store.path, create=False).remove_if_unused()
     except (StoreError, OSError):
         return False
-
-
-_alive: Final[WeakSet[Services]] = WeakSet()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: [services.renew() for services in list(_alive)])

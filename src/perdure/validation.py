@@ -47,10 +47,11 @@ ABOVE_ZERO: Final = 5e-324
 _KEY_TYPE = pattern(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 _METADATA_KEY = pattern(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _NAMESPACE = pattern(r"[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]{0,199}")
-# Also what a `Path` leaves of an address, with one slash, and one without any that holds a password. A single letter is
-# a drive of Windows.
+# Also what a `Path` leaves of an address, with one slash, and one without any that holds a password, and one in the
+# quotation marks that a file of variables may leave around it. A single letter is a drive of Windows.
 _ADDRESS = pattern(
-    r"\s*((?:[a-z][a-z0-9+.-]+:)(?=(?:[a-z][a-z0-9+.-]+:)*/|[^/]*:[^/]*@)|file:)|[^/]*\b(pass(?:word|wd)?|pwd)\s*=",
+    r"\s*(['\"<`]*(?:(?:[a-z][a-z0-9+.-]+:)(?=(?:[a-z][a-z0-9+.-]+:)*/|[^/]*:[^/]*@)|file:))"
+    r"|[^/]*\b(pass(?:word|wd)?|pwd)\s*=",
     re.IGNORECASE,
 )
 _CONTENT: Final = ("text", "title", "abstract", "summary", "reasoning")
@@ -202,7 +203,7 @@ def check_fields(
 
 
 def check_query(query: object) -> str:
-    """Any text may be asked for, however odd: only what is no text is refused."""
+    """Any text may be asked for, however odd; a value that is not a text is refused."""
     if not isinstance(query, str):
         raise InvalidInput(f"A query must be text, not {shown(query)}.", remedy="Ask in words.")
     return query
@@ -267,7 +268,7 @@ def check_int(value: object, field: str, least: int, most: int) -> int:
 
 
 def check_version(value: object, field: str) -> int:
-    """A version; 0 means that there is none."""
+    """A version number; 0 means that no such memory exists."""
     return check_int(value, field, 0, 2**31)
 
 

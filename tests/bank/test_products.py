@@ -153,8 +153,8 @@ def test_of_a_chatgpt_conversation_the_branch_that_was_shown_last_is_stored_with
         "2026-03-01T09:00:02+00:00", "2026-03-01T09:00:02+00:00", "2026-03-01T09:01:40+00:00",
     ]  # fmt: skip
     assert report.notes == (
-        "2 messages of tools, system prompts and pictures were left out.",
-        "2 messages of branches that were not shown last were left out.",
+        "Left out: messages of tools, system prompts and pictures (2).",
+        "Left out: messages of branches that were not shown last (2).",
     )
 
 
@@ -177,6 +177,30 @@ def test_every_record_that_is_left_out_is_named_with_a_reason(memory: Memory, tm
     ]
     assert [each.what for each in imported(memory, made(tmp_path, "store.db")).unread] == ["users.bo, broken"]
     assert [each.what for each in imported(memory, made(tmp_path, "chroma.sqlite3")).unread] == ["notes, n-2"]
+
+
+def test_what_is_no_record_at_all_is_named_by_its_place(memory: Memory, tmp_path: Path):
+    """Also before the first record that tells what the file is, and in a file that holds none."""
+    conversation = products.chatgpt_conversation()
+    given: list[Any] = [None, "a, [b]", [{"mapping": {}}], {"id": "x"}, conversation, 17.5, True]
+    files = {"conversations-000.json": "[]", "conversations-001.json": json.dumps(given)}
+    report = imported(memory, products.zipped(tmp_path / "odd.zip", files))
+    assert report.kinds["messages"] == 3
+    place, loose = "conversations-001.json, conversation", "It is not an object."
+    assert [vars_of(each) for each in report.unread] == [
+        (f"{place} 1", loose), (f"{place} 2", loose), (f"{place} 3", loose), (f"{place} 4", "It has no messages."),
+        (f"{place} 6", loose), (f"{place} 7", loose),
+    ]  # fmt: skip
+
+
+def test_a_zip_file_of_nothing_known_says_what_is_known(tmp_path: Path):
+    with pytest.raises(ImportFailed, match="holds nothing that is known here"):
+        recognise(products.zipped(tmp_path / "holiday.zip", {"beach.txt": "sand", "conversations.json": "[]"}))
+
+
+def test_the_folder_in_which_chroma_keeps_its_database_is_known(memory: Memory, tmp_path: Path):
+    products.chroma_database(tmp_path / "chroma.sqlite3")
+    assert imported(memory, tmp_path).kind == "Chroma database"
 
 
 def vars_of(unread: Any) -> tuple[str, str]:
@@ -275,6 +299,17 @@ def test_objects_are_read_one_at_a_time_as_json_reads_them_at_once(
     assert [item.value for item in json_items(Slow(text), "x")] == items
     named = json.dumps({"other": [{"a": [1]}], "items": items, "n": 1}, ensure_ascii=ascii_only).encode()
     assert [item.value for item in json_items(Slow(named), "x", ("items",))] == items
+
+
+@given(st.lists(JSON, max_size=6), st.integers(1, 7))
+def test_every_value_of_an_array_is_an_object_or_named_in_its_place(values: list[Any], chunk: int):
+    class Slow(BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return super().read(chunk)
+
+    found = list(json_items(Slow(json.dumps(values).encode()), "x"))
+    assert [item.position for item in found] == list(range(1, len(values) + 1))
+    assert [item.value for item in found] == [value if isinstance(value, dict) else None for value in values]
 
 
 def test_a_large_document_is_never_whole_in_memory():

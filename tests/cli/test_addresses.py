@@ -23,6 +23,7 @@ DATABASE = "postgresql://ann:s3cret@127.0.0.1:9/mem"
 ADDRESSES = (
     ADDRESS, " postgresql+psycopg://ann:s3cret@db/mem", " postgresql://ann:s3cret@db/mem",
     "postgresql://ann:s3cret?x@db/mem", "postgresql://ann:s3cret#x@db/mem",
+    "'postgresql://ann:s3cret@db/mem'", '"postgresql://ann:s3cret@db/mem"', "<postgresql://ann:s3cret@db/mem>",
     "sqlite:///s3cret.db", "file:///tmp/s3cret.db", "file:s3cret.db", "FILE:/tmp/s3cret.db", "s3://ann:s3cret@bucket/x",
     "jdbc:postgresql://ann:s3cret@db/mem", "ftp://ann:s3cret@host/x", "postgresql:ann:s3cret@db",
     "host=db user=ann password=s3cret", "PWD = s3cret host=db",

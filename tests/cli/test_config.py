@@ -73,6 +73,11 @@ def test_it_needs_no_store_and_makes_none(newcomer: User, store: Path):
     assert not store.exists()
 
 
+def test_after_a_model_is_named_the_command_that_tries_it_is_named_too(user: User):
+    assert "whether its key is set" in user.done("config", "set", "llm", "openai:gpt-5").err
+    assert "whether its key is set" not in user.done("config", "set", "llm", "none").err
+
+
 def test_a_bad_setting_is_named_with_its_remedy(user: User):
     answer = user.fails(2, "config", PERDURE_EMBEDDER="cloud")
     assert "ollama:nomic-embed-text" in answer.err

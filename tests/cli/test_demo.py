@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import html
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.json_keys import documented, keys_of
+from transcripts import without_figures
 
 from perdure.embed import local
 
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from cli.user import User
 
 README = Path(__file__).parents[2] / "README.md"
+RECORDING = Path(__file__).parents[2] / "docs" / "demo.svg"
 # That of a clone: the command is not on it.
 PATH = "/usr/bin:/bin"
 BY_MEANING, BY_WORDS = "have no word in common", "searches by words alone"
@@ -31,6 +35,11 @@ def test_the_story_shows_each_command_and_its_own_output_and_its_last_line_can_b
     _, second, third = out.decode().split("\n$ perdure hook")
     shown = README.read_text(encoding="utf-8").split("```text\n")[1].split("```")[0].splitlines()
     assert [line for line in shown if line not in lines] == ([] if embedder == "local" else shown[-1:])
+    drawn = RECORDING.read_text(encoding="utf-8")
+    recorded = [html.unescape(line) for line in re.findall(r'<text class="(?:line|typed)"[^>]*>(.*)</text>', drawn)]
+    told = without_figures(out.decode()).splitlines()
+    assert len(recorded) > 20
+    assert embedder != "local" or [line for line in recorded if without_figures(line) not in told] == []
     assert ("no word in common" in second) == (embedder == "local")
     assert ("never send it again" in second) == (embedder == "local")
     assert "never send it again" not in third

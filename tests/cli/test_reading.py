@@ -172,8 +172,15 @@ def test_stats_on_a_terminal_are_a_table(user: User, store: Path):
     screen = user.screen("stats")
     assert str(store) in screen.replace("\n", "")
     (line,) = [line for line in screen.splitlines() if line.startswith("default")]
-    assert line.split()[:4] == ["default", "1", "0", "0"]
+    assert line.split()[:4] == ["default", "1", "0", "1"]
     assert "goal 1" in line
+
+
+def test_the_table_of_stats_is_whole_on_a_narrow_terminal(user: User):
+    user.done("remember", "one")
+    screen = user.screen("stats", COLUMNS="60")
+    assert "namespace  active  forgotten  revisions" in screen
+    assert "…" not in screen
 
 
 def test_a_list_is_narrowed_by_metadata_importance_and_key_type(user: User):

@@ -63,3 +63,5 @@ def test_a_line_that_cannot_be_imported_is_named_once_and_a_field_of_your_own_is
     assert "Line 2 is not JSON: Expecting value at character 1." in answer.err
     answer = user.fails(2, "import", "-", stdin='{"text": "tea", "colour": "red"}\n')
     assert "no field 'colour'; what is your own goes under `metadata`." in answer.err
+    answer = user.fails(2, "import", "-", stdin='{"content": "tea"}\n')
+    assert "no field 'content'; its words go under `text`, and" in answer.err

@@ -96,7 +96,9 @@ def test_what_is_exported_can_be_imported_elsewhere(user: User, tmp_path: Path):
     user.done("remember", "one", "--tag", "a")
     user.done("remember", "two", "--key", "b:two")
     file = tmp_path / "out.jsonl"
-    assert user.done("export", str(file)).out == f"Exported 2 memories to {file}\n"
+    answer = user.done("export", str(file))
+    assert (answer.out, answer.err) == (f"Exported 2 memories to {file}\n", "")
+    assert "notes.csv holds JSON Lines." in user.done("export", str(file.parent / "notes.csv")).err
     there = str(tmp_path / "other.db")
     answer = user.done("import", str(file), "--trusted", "-s", there, PERDURE_EMBEDDER="local")
     assert answer.out == "Imported 2: 2 new, 0 updated, 0 known.\n"

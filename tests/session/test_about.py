@@ -39,6 +39,17 @@ def last_session(memory: Memory, *said: tuple[str, str], id: str = "before", pro
     memory.conversation(id).add_messages(told)
 
 
+def test_what_people_say_of_themselves_in_the_first_person_is_about_them(memory: Memory, project: Path):
+    said = ("My name is Priya, tech lead of payments", "I prefer small commits")
+    for text in (*said, "I moved the tests to a folder of their own"):
+        memory.remember(text)
+    last_session(memory, ("user", "Look at the queue"))
+    block = session_block(memory, project, session="now")
+    assert all(text in block.text for text in said)
+    assert "moved the tests" not in block.text
+    assert ", 1 message, asked for" in block.text
+
+
 def test_a_session_starts_with_preferences_decisions_and_the_last_session_of_its_project(memory: Memory, project: Path):
     memory.remember("The user prefers pytest", source="session-capture", source_project="elsewhere")
     memory.remember("User is called Priya", category="identity")

@@ -158,6 +158,21 @@ def test_an_address_that_cannot_be_read_is_refused_unshown(odd: str) -> None:
     assert PASSWORD not in "".join(traceback.format_exception(refused.value))
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("perdure@", "nobody-here@"), "does not let this role in"),
+        (("/postgres?", "/nowhere?"), "no such database"),
+        (("host=", "host=/nowhere"), "did not answer"),
+    ],
+)
+def test_a_database_that_lets_nobody_in_is_told_from_one_that_is_not_there(
+    change: tuple[str, str], said: str, postgres_server: PostgresServer
+) -> None:
+    with pytest.raises(StoreUnreachable, match=said):
+        Memory(postgres_server.url().replace(*change))
+
+
 def test_another_machine_has_to_prove_who_it_is() -> None:
     assert "sslmode=verify-full" in address_of("postgresql://ann@db.example.org/mem").conninfo
     assert "sslmode=require" in address_of("postgresql://ann@db.example.org/mem?sslmode=require").conninfo

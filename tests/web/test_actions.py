@@ -116,6 +116,7 @@ def test_any_line_of_the_log_is_taken_back_after_a_look_at_what_that_does(
     log = page.get("log", session="5f0c9a4e-monday")
     look = page.do(log, "undo")
     assert "Nothing was changed yet" in look.words
+    assert "goes, as it did not exist: Bob owns the billing service" in look.words
     assert text_of(remembered, numbers["agent"])
     done = page.do(look, "undo")
     assert text_of(remembered, numbers["agent"]) is None
@@ -190,7 +191,11 @@ def test_going_back_to_a_named_state_shows_first_what_it_does_and_can_be_taken_b
     assert text_of(remembered, numbers["theme"]) == "Alice prefers dark mode in every editor"
     page.do(back, "undo")
     assert text_of(remembered, numbers["theme"]) == "Alice prefers light mode"
-    page.do(page.get("checkpoints"), "delete-checkpoint", names.index(["light"]))
+    asked = page.do(page.get("checkpoints"), "delete-checkpoint", names.index(["light"]))
+    assert "no undo brings it back" in asked.words
+    assert "perdure checkpoint delete light" in asked.words
+    assert len(remembered.checkpoints()) == 2
+    page.do(asked, "delete-checkpoint")
     assert [each.name for each in remembered.checkpoints()] == ["before-refactor"]
 
 
@@ -227,6 +232,8 @@ def test_erasing_what_changed_since_the_look_asks_again(page: Page, remembered: 
 def test_limits_are_set_and_work_is_done(page: Page, remembered: Memory, numbers: dict[str, int]):
     page.do(page.get("health"), "limits", max_items="500")
     assert remembered.capacity().max_items == 500
+    page.do(page.get("health"), "limits", max_items="")
+    assert remembered.capacity().max_items is None
     assert "outstanding is done" in page.do(page.get("health"), "work").words
     assert "Nothing waited" in page.do(page.get("facts"), "consolidate").words or "Done" in page.get("").words
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from learn.proposals import proposed
 from web.hostile_texts import HOSTILE
-from web.pages import Answer, Page, page_of
+from web.pages import Answer, Page, fields_of, page_of
 
 from perdure import Memory
 from perdure.auth.authorise import SCOPES, Scope
@@ -120,6 +120,10 @@ def test_filters_are_part_of_the_address_and_each_can_be_taken_away(page: Page, 
     assert "dark mode" not in found.words
     assert "tags: servers" in found.words
     assert 'href="memories"' in found.text
+    both = page.get("memories", tags=["ui", "alice"])
+    assert "dark mode" in both.words
+    assert 'href="memories?tags=ui"' in both.text
+    assert 'href="memories?tags=alice"' in both.text
 
 
 def test_a_memory_shows_its_versions_its_times_and_who_was_told_it(page: Page, numbers: dict[str, int]):
@@ -147,6 +151,23 @@ def test_every_list_can_be_seen_as_it_was_known_and_as_it_was_true(
     for screen in ("log", "facts"):
         assert page.get(screen, known=int(first.timestamp()) + 60).status == 200
     assert page.get("memories", known="x").status == 422
+
+
+def test_a_slider_that_stays_at_its_end_means_now_however_late_the_form_is_sent(
+    page: Page, remembered: Memory, numbers: dict[str, int], clock: HandClock
+):
+    clock.forward(days=100, seconds=7)
+    first = page.get("memories")
+    fields = fields_of(first.text)
+    clock.forward(hours=1)
+    remembered.remember("The lift is out of order")
+    then = page.get("memories", known=fields["known"], true=fields["true"], end=fields["end"])
+    assert "The lift is out of order" in then.words
+    assert "As it was" not in then.words
+    for tag in re.findall(r'<input[^>]*type="range"[^>]*>', first.text):
+        least, most, step = (int(re.findall(rf'{name}="(\d+)"', tag)[0]) for name in ("min", "max", "step"))
+        assert (most - least) % step == 0
+        assert least <= remembered.history(1)[0].change.at.timestamp()
 
 
 def test_a_session_shows_what_it_was_told_why_and_what_it_wrote(page: Page, numbers: dict[str, int]):

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+# As many as a palette has.
+MOST_COLOURS = 256
 # Noted by the page itself, before anything of it runs.
 _WATCH = """
 window.violations = [];
@@ -154,21 +156,14 @@ def save_small(visitor: Visitor, path: Path) -> None:
     width, height, decoded = blank.evaluate(_DECODE, picture)
     blank.close()
     pixels = np.frombuffer(b64decode(decoded), np.uint8).reshape(height, width, 4)[..., :3]
-    levels = np.array([0, 51, 102, 153, 204, 255])
-    near = np.abs(pixels[..., None].astype(int) - levels).argmin(-1)
-    codes = (near[..., 0] * 36 + near[..., 1] * 6 + near[..., 2]).astype(np.uint8)
-    # Most of a page is one of few colours, which stay as they are.
-    common, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_counts=True)
-    own = common[counts.argsort()[::-1][:40]]
-    for place, colour in enumerate(own):
-        codes[(pixels == colour).all(-1)] = 216 + place
-    palette = bytearray()
-    for code in range(216):
-        palette += bytes(int(levels[part]) for part in (code // 36, code // 6 % 6, code % 6))
-    palette += own.tobytes()
+    # Most of a page is one of few colours, which stay as they are; any other becomes the nearest of them.
+    found, places, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
+    own = found[counts.argsort()[::-1][:MOST_COLOURS]]
+    distances = ((found[:, None].astype(int) - own[None].astype(int)) ** 2).sum(-1)
+    codes = distances.argmin(-1).astype(np.uint8)[places].reshape(height, width)
     lines = b"".join(b"\0" + codes[row].tobytes() for row in range(height))
     head = pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
-    parts = ((b"IHDR", head), (b"PLTE", bytes(palette)), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
+    parts = ((b"IHDR", head), (b"PLTE", own.tobytes()), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
     chunks = (pack(">I", len(data)) + kind + data + pack(">I", zlib.crc32(kind + data)) for kind, data in parts)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunks))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import pytest
+from learn.proposals import proposed
 from web.hostile_texts import HOSTILE
 
 from perdure import Memory
@@ -234,6 +235,12 @@ def test_a_screen_is_swapped_in_place_and_the_way_back_works(browser: Browser, s
         page.keyboard.press("Home")
         page.get_by_text("The team meets on Mondays").wait_for(state="detached")
         assert page.evaluate("window.same") is True
+        # Only the slider that was moved speaks of the past, and at its end neither does.
+        assert page.get_by_text("as it was known").count() == 1
+        assert page.get_by_text("as it was true").count() == 0
+        page.keyboard.press("End")
+        page.get_by_text("The team meets on Mondays").wait_for()
+        assert page.get_by_text("This is not now").count() == 0
         page.go_back()
         visitor.says("What changed")
         assert (visitor.errors, visitor.violations) == ([], [])
@@ -260,6 +267,7 @@ def test_the_command_of_a_screen_is_copied_by_its_button_which_is_not_there_with
 def hostile(memory: Memory, clock: HandClock) -> dict[str, int]:
     from perdure.session.kept import KeptStart, keep
 
+    number = 0
     for text in HOSTILE:
         plain = "".join(each for each in " ".join(text.split()) if each.isprintable())
         agent = memory.writing_as(plain[:60], writer="model", session=plain)
@@ -271,38 +279,42 @@ def hostile(memory: Memory, clock: HandClock) -> dict[str, int]:
             trigger_phrases=[plain],
         ).record.number
         agent.update(number, text=f"{text} again")
-        memory.conversation(plain).add_message("user", text)
+        memory.conversation(plain).add_message(plain[:40] or "user", text)
+        other = agent.remember(f"{text} or not", key=f"said:{number}", category="preference", source_project=plain)
+        proposed(memory, agent.get(number), other.record, "conflict" if number % 2 else "merge")
         entry = {"number": number, "namespace": plain, "id": "x", "title": text, "text": text, "score": 1.0,
                  "explain": {plain: {"contribution": 1.0, "about": text}}}  # fmt: skip
         keep(KeptStart(
             session=plain, project=text, at="2026-03-14T11:00:00Z", source="startup", mode="semantic", text=text,
             query=text, diagnostics=text, notes=[text], entries=[entry], left_out=[entry],
         ))  # fmt: skip
-    memory.checkpoint("named", description=HOSTILE[0])
+        memory.checkpoint(f"named-{number}", description=plain)
+    memory.erase(number, confirm=True)
     return {}
+
+
+# Elements that no screen of ours has, and attributes that none of our elements has.
+THEIRS = """
+() => [...document.querySelectorAll("main *")].filter((each) =>
+  /^(script|img|iframe|object|embed|video|audio|link|style|meta|base|math|template|noscript|use)$/.test(each.localName)
+  || [...each.attributes].some(({ name }) => name.startsWith("on") || ["style", "srcdoc"].includes(name))
+).map((each) => each.outerHTML)
+"""
 
 
 def test_hostile_texts_run_no_script_send_no_request_and_break_no_rule(browser: Browser, serve: Callable[..., Served]):
     served = serve(hostile)
     with Memory(served.store, embedder="none") as memory:
         lines = memory.log(limit=1000)
-    shown = {line.number: line.change.session for line in lines if line.change.session}
-    addresses = [
-        "",
-        "memories",
-        "sessions",
-        "conversations",
-        "log",
-        "checkpoints",
-        "health",
-        "facts",
-        "review",
-        "erased",
-    ]
-    for number, session in shown.items():
-        name = quote(session or "", safe="")
-        addresses += [f"memory?n={number}", f"session?id={name}", f"conversation?id={name}", f"search?q={name}"]
-        addresses += [f"correct?n={number}", f"around?n={number}", f"memories?tags={name}"]
+    shown = {line.change.session: line.number for line in lines if line.change.session}
+    asked_for = {"memory", "correct", "erase", "around", "session", "conversation"}
+    addresses = [screen.name for screen in SCREENS if screen.name not in asked_for]
+    erased = {line.number for line in lines if line.change.operation == "erase"}
+    for session, number in shown.items():
+        name = quote(session, safe="")
+        addresses += [f"session?id={name}", f"conversation?id={name}", f"search?q={name}", f"log?actor={name}"]
+        addresses += [f"memories?tags={name}", f"facts?about={name}", f"memory?n={number}"]
+        addresses += [f"{screen}?n={number}" for screen in ("correct", "erase", "around") if number not in erased]
     with browser.visit(served.link) as visitor:
         for each in addresses:
             # Half of them as whole pages, all of them as parts that are swapped in.
@@ -316,12 +328,20 @@ def test_hostile_texts_run_no_script_send_no_request_and_break_no_rule(browser: 
             visitor.page.wait_for_function(
                 "address => location.href === new URL(address, document.baseURI).href", arg=each or "./"
             )
+            assert visitor.page.evaluate(THEIRS) == [], each
+        # What is shown before a yes, as a whole page.
+        for start, name in (("log", "Undo"), ("checkpoints", "Go back to this"), ("checkpoints", "Delete the name")):
+            visitor.go(start)
+            visitor.click(name, within="main")
+            visitor.says("Leave it as it is")
+            assert visitor.page.evaluate(THEIRS) == [], name
         visitor.page.wait_for_load_state("networkidle")
         assert visitor.page.evaluate("window.taken") is None
         assert visitor.violations == []
         assert visitor.errors == []
         names = {urlsplit(each).path.removeprefix("/ui/") for each in visitor.requests if each.startswith(visitor.base)}
         known = {screen.name for screen in SCREENS} | {"open", "page.css", "page.js", "icon.svg", "changes"}
+        known |= {"undo", "go-back", "delete-checkpoint"}
         assert names <= known
         assert [each for each in visitor.requests if not each.startswith(visitor.base)] == []
 

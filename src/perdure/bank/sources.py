@@ -57,6 +57,13 @@ _PLAIN_LINES: Final = Remedy(
     python="Give memories as mappings, each with a `text`. JSON: an object with a `text` on each line, or an array of "
     "them. A table: name it .csv, with a column `text`. Markdown: name it .md. Nothing was stored.",
 )
+_NO_EXPORT: Final = Remedy(
+    "A zip file is read if it is the export of ChatGPT, Claude, Gemini or OpenMemory, and not an empty one. Unpack any "
+    "other, and import the files; ",
+    Run("import", help=True),
+    " lists what is known.",
+    python="A zip file is read if it is the export of ChatGPT, Claude, Gemini or OpenMemory, and not an empty one.",
+)
 # What exports of other products are called; what they are, their content says.
 _EXPORTS: Final = (".zip", ".json", ".af", ".txt", ".md")
 _MARKDOWN: Final = (".md", ".mdc")
@@ -72,6 +79,8 @@ _DATABASES: Final[Mapping[str, tuple[str, ...]]] = {
     "claude-mem": (".claude-mem/claude-mem.db",),
     "mem0": (".mem0/history.db",),
 }
+_ZIP: Final = ".zip"
+_CHROMA: Final = "chroma.sqlite3"
 _BANK: Final = tuple(f"{category}.md" for category in LEARNING_CATEGORIES)
 
 
@@ -100,6 +109,8 @@ def recognise(path: Path) -> Source:
         raise ImportFailed(f"{path} is {NOT_REGULAR}.", remedy=_PIPE_IT)
     if source := exported_source(path):
         return source
+    if path.suffix.lower() == _ZIP:
+        raise ImportFailed(f"{path} holds nothing that is known here.", remedy=_NO_EXPORT)
     project = project_around(path.absolute())
     if is_document(path):
         return recognise_document(path, project)
@@ -168,7 +179,9 @@ def recognise_folder(path: Path) -> Source:
         return Source("memory files", (path if is_inside else path / SPECS,), Path(*path.parts[:depth]))
     if is_agent_memory(path):
         return Source("agent memory", tuple(sorted(path.glob("*.md"))), directory_of(path.parent))
-    source = Source("Markdown export", (path,)) if is_markdown_export(path) else exported_source(path)
+    # Chroma keeps its database in a folder, beside its vectors.
+    kept = path / _CHROMA if (path / _CHROMA).is_file() else path
+    source = Source("Markdown export", (path,)) if is_markdown_export(path) else exported_source(kept)
     if source:
         return source
     files = tuple(file for file in sorted(path.rglob("*.jsonl")) if file.is_file())

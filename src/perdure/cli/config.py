@@ -113,6 +113,8 @@ def main(target: Target, *, action: str | None, name: str | None, value: str | N
     if value is not None and now.origin != "file":
         done = f"Set {setting.name} in"
         after = [note(f"In force is {safe(_text(now.value))} still, from {safe(now.origin)}.")]
+    if setting.name in {"embedder", "llm"} and ":" in str(value):
+        after.append(dim(f"whether its key is set and it may be asked: {target.hint('doctor')}"))
     return View(json={**to_jsonable(now), "path": str(path)}, lines=[f"{done} {safe(str(path))}"], after=after)
 
 

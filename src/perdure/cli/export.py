@@ -26,6 +26,8 @@ _EXAMPLES: Final = (
 FORMATS: Final = ("jsonl", "markdown")
 _REPLACED: Final[tuple[State, ...]] = ("superseded", "merged")
 _LEFT_OUT: Final = "What other memories took the place of is not in the file; with it: {}."
+# Endings of a name that promise another kind of file.
+_OTHER_KINDS: Final = {".csv", ".md", ".tsv", ".txt", ".xlsx", ".zip"}
 
 
 @command("export", examples=_EXAMPLES)
@@ -79,6 +81,7 @@ def main(
         after=[
             *([f"{done}."] if to_stdout else []),
             *([note(skipped)] if damaged else []),
+            *([note(f"{safe(file)} holds JSON Lines.")] if Path(file).suffix in _OTHER_KINDS else []),
             *([note(_LEFT_OUT.format(" ".join(f"--state {one}" for one in (*states, *replaced))))] if replaced else []),
         ],
     )

@@ -34,7 +34,7 @@ _EXAMPLES: Final = (
 @option("--about", metavar="NAME", help="Only what is known of this person or thing, by category.")
 @option("--conversation", metavar="ID", help="Only what was learned in this conversation.")
 @option("--category", shell_complete=completing(FACT_CATEGORIES), metavar="C", help="Only facts of this category.")
-@option("--history", is_flag=True, help="Also facts that hold no more, and what each took the place of.")
+@option("--history", is_flag=True, help="Include facts that are no longer true, and what replaced them.")
 @option("--limit", "-l", type=int, default=20, show_default=True, help="Maximum number of results.")
 def main(
     target: Target,
@@ -48,7 +48,7 @@ def main(
 ) -> View:
     """List or search what is known, and what was known before.
 
-    Facts are learned of conversations, or remembered with one of their categories. With QUERY it shows those that
+    Facts are extracted from conversations, or stored by you with a fact category. With QUERY it shows those that
     answer it best, without it the newest. With --about it shows what holds of a person, by whichever name they go by:
     each category with its facts, the newest first, and since when each is true. In a pipe each is one line: number,
     state, category, since when it is true, until when, how many episodes say so, confidence, text.

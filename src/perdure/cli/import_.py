@@ -51,7 +51,7 @@ _MOST_UNREAD: Final = 20
     help="The file is your own: keep the sources, trust, tiers, importance, times and counts it names.",
 )
 @option("--revive", is_flag=True, help="Also import what was deleted or changed here later; only of an export.")
-@option("--all-namespaces", is_flag=True, help="Each memory of an export into the namespace that it names.")
+@option("--all-namespaces", is_flag=True, help="Restore each memory of an export into its original namespace.")
 @DRY_RUN
 def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, **options: bool) -> View:
     """Read memories from a file of `export`, or of another tool.

@@ -16,8 +16,16 @@ from perdure.store.stats import NamespaceStats, StoreStats
 _MAX_NAMESPACES_NAMED: Final = 8
 
 
-def _count(stats: NamespaceStats, *states: str) -> str:
-    return f"{sum(stats.states.get(state, 0) for state in states):,}"
+def _count(stats: NamespaceStats, state: str) -> str:
+    return f"{stats.states.get(state, 0):,}"
+
+
+def _unless_zero(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
+def _others(stats: NamespaceStats) -> int:
+    return sum(count for state, count in stats.states.items() if state not in {"active", "deleted"})
 
 
 def _categories(stats: NamespaceStats) -> str:
@@ -29,11 +37,11 @@ _COLUMNS: Final[tuple[Column[NamespaceStats], ...]] = (
     Column("namespace", lambda stats: stats.name, "bold cyan"),
     Column("active", lambda stats: _count(stats, "active"), number=True),
     Column("forgotten", lambda stats: _count(stats, "deleted"), number=True),
-    Column("other", lambda stats: _count(stats, *set(stats.states) - {"active", "deleted"}), number=True),
+    Column("other", lambda stats: _unless_zero(_others(stats)), number=True, optional=True),
     Column("revisions", lambda stats: f"{stats.revision_count:,}", number=True),
-    Column("no vector", lambda stats: f"{stats.vectors_pending:,}", number=True),
-    Column("newest", lambda stats: age(stats.newest) if stats.newest else "", "dim"),
-    Column("categories", _categories, fold=True),
+    Column("no vector", lambda stats: _unless_zero(stats.vectors_pending), number=True, optional=True),
+    Column("newest", lambda stats: age(stats.newest) if stats.newest else "", "dim", fold=True),
+    Column("categories", _categories, fold=True, optional=True),
 )
 
 

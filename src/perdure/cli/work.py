@@ -19,10 +19,10 @@ from perdure.cli.terminal import note
 def main(target: Target, *, limit: int | None, purge: bool | None, drop_old_vectors: bool) -> View:
     """Do outstanding work, such as missing vectors.
 
-    What coding agents said while the store was busy is stored. Memories that were stored without a model, or imported,
-    are found by words at once and by meaning after this. Conversations get episodes, where enough of them wait facts
-    are made of them, and those that were retrieved are reviewed. Memories not yet compared with those near them
-    are compared, and what contradicts is listed by `perdure conflicts`. Learnings without keywords get some, from the
+    Stores messages that were queued while the store was locked. Memories that were stored without a model, or imported,
+    are found by words at once and by meaning after this. Splits conversations into episodes, extracts facts once enough
+    episodes are waiting, and reviews the episodes that were retrieved. Compares memories with those near them, and
+    `perdure conflicts` lists what contradicts. Learnings without keywords get some, from the
     language model of the settings if there is one. Memories whose time is over become expired, and evicted ones are
     removed when their grace period is over. After the setting `embedder` was changed, the old model answers until this
     has made every vector anew. It may be interrupted and run again at any time, by any process. Exit code 8 when

@@ -14,7 +14,7 @@ from typing import Final
 
 # How many callers are remembered; the one that was longest away is dropped first, and begins anew.
 _MAX_CALLERS: Final = 10_000
-# What a caller may do in a second, unless whoever starts the server says otherwise.
+# How many requests a caller may make in a second, unless `--rate` says otherwise.
 RATE: Final = 100
 
 
@@ -76,7 +76,7 @@ class SharedRateLimit(RateLimit):
             now = self._clock()
             found = [(place, *_BUCKET.unpack_from(self._buckets, place)) for place in places]
             own = next((each for each in found if each[1] == name), None)
-            # Whoever was longest away is forgotten, and begins anew.
+            # The caller that has not asked for the longest time is forgotten.
             place, _, left, since = own or (min(found, key=lambda each: each[3])[0], name, float(self._burst), now)
             left, wait = self._take(left, since, now)
             _BUCKET.pack_into(self._buckets, place, name, left, now)

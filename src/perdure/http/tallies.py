@@ -73,7 +73,7 @@ class SharedTallies(Tallies):
                 _ENTRY - _VALUE.size, b"\0"
             )
             _VALUE.pack_into(self._file, offset, value)
-            # Last: whoever reads sees whole entries alone.
+            # Last, so that readers only ever see whole entries.
             _LENGTH.pack_into(self._file, 0, len(self._offsets))
         super()._put(name, value)
         _VALUE.pack_into(self._file, offset, value)

@@ -190,7 +190,7 @@ def main(page_of: Callable[[Settings, Listening, Tokens | None], PageMaker] | No
             listening,
             tokens,
             rate=plan.rate,
-            # One of them is enough: whoever works on a store does it for all.
+            # One process does the background work of the store for all of them.
             work=settings.store if settings.background and plan.works and plan.place == 0 else None,
             announce=_say_ready,
             shared=SharedState(Path(plan.folder), plan.place),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.errors import EmbedderUnavailable, StoreDamaged, StoreError
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
 # How many of the nearest memories are compared, and how near they have to be.
 NEAREST: Final = 4
 LEAST_COSINE: Final = 0.3
-# So many are read to find them: some are of another scope.
-_LOOKED_AT: Final = 24
-# The judge reads so many characters of a statement. What is longer is a document, and says many things.
-_LONGEST: Final = 320
+# How many memories are read to find those: some of them are of another scope.
+MAX_READ: Final = 24
+# How many characters of a statement the judge reads. A longer text is a document, and says many things.
+MAX_STATEMENT_CHARACTERS: Final = 320
 # From here on the judge is believed that the newer one ends the older one. It is `judged.SURE`: of 351 observations of
 # two people's talks, told in their order, 6 were taken for an end from .85 on and 32 from .6 on, most of them wrongly.
 _SURE: Final = 0.85
@@ -89,7 +90,7 @@ class Contrary(NamedTuple):
 
 def is_statement(record: Record, now: datetime) -> bool:
     """Whether it says one thing, and may be shown."""
-    return len(record.text) <= _LONGEST and is_visible(record, _SHOWN, now)
+    return len(record.text) <= MAX_STATEMENT_CHARACTERS and is_visible(record, _SHOWN, now)
 
 
 def may_compare(one: Record, other: Record) -> bool:
@@ -125,14 +126,15 @@ def find_neighbours(
     """What a memory is compared with, nearest first; and before it the position of the log at which that was so."""
     now = services.context.clock()
     request = SearchRequest(query=None, namespaces=(record.namespace,), recipe=BALANCED, now=now, filter=_SHOWN)
-    seq, found = services.recaller().nearest(request, generation, vector, _LOOKED_AT)
-    cosines = {number: cosine for number, cosine in found if cosine >= LEAST_COSINE}
-    for number in (record.number, *excluded):
-        cosines.pop(number, None)
+    seq, found = services.recaller().nearest(request, generation, vector, MAX_READ)
+    left_out = {record.number, *excluded}
+    cosines = {number: cosine for number, cosine in found if cosine >= LEAST_COSINE and number not in left_out}
+    if not cosines:
+        return seq, []
     with services.store.read(record.namespace) as reader:
         records = reader.fetch(list(cosines))
-    near = [each for each in records if is_statement(each, now) and may_compare(record, each)]
-    return seq, [Neighbour(each, cosines[each.number]) for each in near[:NEAREST]]
+    near = (each for each in records if is_statement(each, now) and may_compare(record, each))
+    return seq, [Neighbour(each, cosines[each.number]) for each in islice(near, NEAREST)]
 
 
 def judge_pairs(services: Services, pairs: Sequence[tuple[Record, Neighbour]]) -> list[judge.PairVerdict]:
@@ -212,6 +214,8 @@ class WriteComparison:
             # Comparing never fails a write: `work` tries again.
             return None
         self._seq, self._near = seq, near
+        if not near:
+            return None
         judged = list(zip(near, verdicts, strict=True))
         for each, verdict in judged:
             if before is None and self._says_the_same(record, each, verdict) and self._request:

@@ -358,7 +358,10 @@ def _check(
             record = cast("Mapping[str, Any]", item)
             unknown = next((name for name in record if name not in RECORD_FIELDS), None)
             if unknown is not None:
-                raise ImportFailed(f"A memory has no field {shown(unknown)}; what is your own goes under `metadata`.")
+                hint = "its words go under `text`, and " if "text" not in record else ""
+                raise ImportFailed(
+                    f"A memory has no field {shown(unknown)}; {hint}what is your own goes under `metadata`."
+                )
             given = {name: value for name, value in record.items() if value is not None}
             if namespace is None and "namespace" not in given:
                 raise ImportFailed("It does not say its namespace.")

@@ -227,7 +227,7 @@ def text_of(record: Record) -> str:
 
 def near_misses(scope: SelectionScope, selection: Selection, without: Iterable[Record]) -> tuple[list[NearMiss], int]:
     """Memories that a sentence names in part and leaves alone, those that hold most of its words first; and how many
-    more there are. A memory that was named to be kept, or is among those `without`, is none.
+    more there are. Memories that were named to be kept, or are among those `without`, are left out.
     """
     instruction = selection.instruction
     if instruction is None or instruction.kind != "sentence" or instruction.wanted is None:

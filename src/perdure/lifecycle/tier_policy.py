@@ -99,7 +99,7 @@ def begin_term(
 
 
 def keep_proposal(fields: RecordFields, before: Record | None) -> tuple[RecordFields, tuple[str, ...]]:
-    """Pure: the fields with the proposal that is there already, and no other: it is no entry of a caller's."""
+    """Pure: the fields with the proposal that is stored already. A caller cannot give or change a proposal."""
     given = fields.get("metadata")
     there = before.metadata.get(tiers.PROPOSED) if before else None
     if given is None or given.get(tiers.PROPOSED) == there:

@@ -127,7 +127,7 @@ def restore(services: Services, namespace: str, records: Sequence[Record]) -> tu
 
 
 def require_same_origin(record: Record, fields: RecordFields) -> None:
-    """Where a memory comes from is no matter of correction."""
+    """A correction cannot change where a memory comes from."""
     moved = [name for name in ORIGIN_FIELDS if name in fields and fields.get(name) != getattr(record, name)]
     metadata = fields.get("metadata") or {}
     if SPEAKER in metadata and metadata[SPEAKER] != record.metadata.get(SPEAKER):

@@ -35,7 +35,7 @@ def versions_of(revisions: Sequence[Revision]) -> list[Version]:
 
 
 def version_of(revisions: Sequence[Revision], number: int) -> Version:
-    """One version with its text, or an error that says why there is none."""
+    """One version with its text. Raises an error that says why the text is missing."""
     return _with_record(revisions, check_int(number, "version", 1, _MAX_VERSION))[0]
 
 

@@ -80,7 +80,7 @@ _TEXTS: Final = {"retro": _RETRO, "consolidate": _CONSOLIDATE}
 
 
 def get_prompt(memory: Callable[[], Memory], name: object, given: object) -> dict[str, Any] | None:
-    """The messages of a prompt; None when there is none of this name, or an argument that it needs is missing."""
+    """The messages of a prompt; None if no prompt has this name, or a required argument is missing."""
     prompt = next((each for each in PROMPTS if each["name"] == name), None)
     topic, tag = (given.get("topic"), given.get("tag")) if is_object(given) else (None, None)
     if prompt is None or (name == "recall" and not (topic and isinstance(topic, str))):

@@ -40,7 +40,7 @@ _HANDSHAKE_METHODS: Final = frozenset({"initialize", "ping"})
 MEMORY_ERROR: Final = -32000
 
 _META: Final = "io.modelcontextprotocol/"
-# Hosts call this one at the events of a session; no list shows it, because it is none for a model.
+# Hosts call this tool at the events of a session. No list shows it, because models must not call it.
 HOOK_TOOL: Final = "hook"
 # In what Claude Code sends for its model.
 _BY_MODEL: Final = "claudecode/toolUseId"
@@ -63,7 +63,7 @@ itself is for notes on one project's files; Perdure is for what should be found 
 
 
 class ProtocolError(Exception):
-    """An answer that is no result: a code of JSON-RPC and a sentence."""
+    """An error of JSON-RPC: a code and a sentence."""
 
     def __init__(self, code: int, sentence: str, data: Any = None) -> None:
         super().__init__(sentence)

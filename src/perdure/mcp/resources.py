@@ -36,7 +36,7 @@ TEMPLATES: Final[Sequence[Mapping[str, Any]]] = (
 
 
 def read_resource(memory: Memory, origin: Origin, uri: object) -> dict[str, Any] | None:
-    """The contents of a resource; None when there is none of this name."""
+    """The contents of a resource; None if no resource has this name."""
     from urllib.parse import unquote
 
     from perdure.mcp.views import details_answer, enclosed, one

@@ -23,7 +23,7 @@ from perdure.model import (
     Remembered,
     RevertResult,
 )
-from perdure.recall.envelope import PLAIN, Style, enclose, item, item_values, unused_mark
+from perdure.recall.envelope import PLAIN, Style, enclose, item, item_values, unused_mark, whole_text
 from perdure.text.preview import abstract, clip, one_line
 
 if TYPE_CHECKING:
@@ -168,8 +168,8 @@ def detail_text(record: Record, text: str) -> str:
         ("triggers", ", ".join(record.trigger_phrases)),
         ("key", record.key),
     )
-    title = f"{record.title}\n" if record.title else ""
-    return title + text + "".join(f"\n{name}: {value}" for name, value in said if value)
+    whole = whole_text(record, text, "full")
+    return whole + "".join(f"\n{name}: {value}" for name, value in said if value)
 
 
 def written_answer(done: Remembered, **more: Any) -> ToolAnswer:

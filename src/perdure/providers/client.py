@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 from urllib.parse import quote
-from weakref import WeakSet
 
+from perdure.after_fork import renew_after_fork
 from perdure.errors import EgressForbidden, ProviderRefused, ProviderUnavailable
 from perdure.model import Json
 from perdure.providers.access import Access
@@ -56,7 +56,7 @@ class ProviderClient:
         self._connections: Connections | None = None
         self.renew()
         access.clients.add(self)
-        _alive.add(self)
+        renew_after_fork(self)
 
     def __repr__(self) -> str:
         return f"ProviderClient({self.provider}:{self.model})"
@@ -237,9 +237,3 @@ def _redacted(value: Json, redact: Callable[[str], str]) -> Json:
     if isinstance(value, Sequence):
         return [_redacted(entry, redact) for entry in cast("Sequence[Json]", value)]
     return value
-
-
-_alive: Final[WeakSet[ProviderClient]] = WeakSet()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: [client.renew() for client in list(_alive)])

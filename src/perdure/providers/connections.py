@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
-from weakref import WeakSet
 
 import httpcore2
 
+from perdure.after_fork import renew_after_fork
 from perdure.providers.address import Endpoint
 from perdure.providers.answer import Answer
 from perdure.providers.network import CheckedBackend, reason_of
@@ -48,7 +47,7 @@ class Connections:
         self.endpoint = endpoint
         self._egress = egress
         self._open()
-        _alive.add(self)
+        renew_after_fork(self)
 
     def _open(self) -> None:
         endpoint = self.endpoint
@@ -109,9 +108,3 @@ class Connections:
 def headers_of(response: httpcore2.Response) -> dict[str, str]:
     """In small letters."""
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-
-
-_alive: Final[WeakSet[Connections]] = WeakSet()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: [each.renew() for each in list(_alive)])

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from perdure.clock import local_day
 from perdure.ids import LEARNED
-from perdure.model import ContextItem, Format, Record
+from perdure.model import ContextItem, Form, Format, Record
+from perdure.text.entry import ADVICE, advice_first
 from perdure.text.preview import clip, one_line, when
 from perdure.text.unsafe_characters import UNSAFE_CHARACTERS, written_out
 
@@ -27,6 +28,7 @@ GOES_ON: Final = "\n  | "
 _MARK_BYTES: Final = 8
 _NAME: Final = 40
 _ID: Final = 16
+_LINE: Final = 160
 # What the head of an item is made of may not end it.
 _HEAD: Final = str.maketrans("()[];", "‹›‹›,")  # noqa: RUF001 - as they are written
 
@@ -56,6 +58,16 @@ def unused_mark(items: Sequence[str], draw: Callable[[], str] = random_mark) -> 
         mark = draw()
         if not any(mark in item for item in items):
             return mark
+
+
+def whole_text(record: Record, text: str, form: Form) -> str:
+    """The text of a memory in this form below its title, and the lines that a knowledge bank has below both. Of what is
+    shortened the first that says what to do instead stays, because that is what somebody needs who made the mistake.
+    """
+    lines = advice_first(record)
+    if form != "full":
+        lines = [clip(line, _LINE) for line in lines[:1] if line.casefold().startswith(ADVICE)]
+    return "\n".join((*((record.title,) if record.title else ()), text, *lines))
 
 
 def item(packed: ContextItem, style: Style) -> str:

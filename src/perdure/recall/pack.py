@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from perdure.model import Context, ContextItem, Form, Hit, Omitted, Recall, Record
-from perdure.recall.envelope import PLAIN, Style, enclose, item, random_mark, unused_mark
+from perdure.recall.envelope import PLAIN, Style, enclose, item, random_mark, unused_mark, whole_text
 from perdure.recall.excerpt import excerpt, terms_of
 from perdure.recall.near_duplicates import Shingles, is_near_duplicate
 from perdure.text.preview import when
@@ -219,9 +219,8 @@ class _Packer:
 
     def _entry(self, record: Record, relevance: float | None, form: Form, text: str) -> _Entry:
         hit = self._hits.get((record.namespace, record.number))
-        whole = f"{record.title}\n{text}" if record.title else text
         marks = (hit.outdated, hit.contradicts) if hit else (None, ())
-        packed = ContextItem(record, whole, form, relevance, *marks)
+        packed = ContextItem(record, whole_text(record, text, form), form, relevance, *marks)
         line = item(packed, self._how.style)
         return _Entry(packed, line, self.count(line + "\n"))
 

@@ -205,7 +205,7 @@ def error_of(status: int, document: Mapping[str, Any], headers: Mapping[str, str
     kind = by_code.get(str(document["code"]), nearest)
     remedy: str | Remedy | None = str(document.get("remedy") or "") or None
     if remedy == kind().remedy_for("http"):
-        # This is the default of its class: it is rendered here, for whoever asks here.
+        # This is the default of its class, so it is rendered for the caller on this side.
         remedy = None
     elif remedy and isinstance(document.get("remedies"), dict):
         remedy = Remedy(remedy, **{reader: str(told) for reader, told in document["remedies"].items()})

@@ -25,7 +25,7 @@ class Undecodable(ValueError):
 
 
 def decode(hint: type[T], value: object) -> T:
-    """A value of the type; `Undecodable` where it is none."""
+    """A value of the type. Raises `Undecodable` if the JSON does not fit the type."""
     return decoder_of(hint)(value)
 
 

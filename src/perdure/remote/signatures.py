@@ -58,10 +58,6 @@ class Argument:
     default: Any
     is_field: bool = False
 
-    @property
-    def is_required(self) -> bool:
-        return self.default is Parameter.empty and not self.is_field
-
 
 @cache
 def arguments_of(verb: Callable[..., Any]) -> Mapping[str, Argument]:

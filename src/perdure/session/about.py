@@ -42,7 +42,9 @@ _DECISION: Final = pattern(
     r"|(?:decision|decided|agreed)\b",
     2,
 )
-_ABOUT_USER: Final = pattern(r"(?:the )?user(?:'s)? ", 2)
+_ABOUT_USER: Final = pattern(
+    r"(?:the )?user(?:'s)? |my name is |call me |i (?:prefer|like|want|hate|dislike|speak|work|always|never)\b", 2
+)
 _ASKS: Final = pattern(
     r"\bwhere (?:were|are) we\b(?! (?:put|stor|call|us|do))|\bwhere (?:did|had) (?:we|i) (?:stop|le[af]|end|get|got)"
     r"|\bwhat (?:were|was) (?:we|i) (?:working on|doing|up to|at)\b"
@@ -130,7 +132,7 @@ def last_session(memory: Memory, place: Place, session: str | None) -> Iterator[
     done = clip(one_line(" ".join(sentences(answers[-1].text)[:2])), _PART) if answers else ""
     # What was asked for first is what the session was about; what was asked for last is where it ended.
     requests = "; ".join(f"“{clip(one, _REQUEST)}”" for one in dict.fromkeys((*asked[:1], *asked[-1:])))
-    yield f"- Last session here: {local_day(when(last))}, {len(messages)} messages" + (
+    yield f"- Last session here: {local_day(when(last))}, {_counted(len(messages))}" + (
         f", asked for: {harmless(requests)}" if requests else ""
     )
     yield f"- Done at the end: {harmless(done) or 'nothing was answered'}"
@@ -226,6 +228,10 @@ def line_of(kind: str, record: Record) -> str:
     return (
         f"- [{kind}] {harmless(clip(one_line(record.text), _LINE))} (#{record.number}{f', {doubt}' if doubt else ''})"
     )
+
+
+def _counted(messages: int) -> str:
+    return "1 message" if messages == 1 else f"{messages} messages"
 
 
 def _is_by_user(message: Record) -> bool:

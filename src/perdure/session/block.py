@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from perdure.bank.entries import CATEGORIES, HEADINGS, PREFIXES, TITLE, BankEntry
 from perdure.clock import local_day
 from perdure.recall.envelope import enclose, unused_mark
-from perdure.text.entry import bank_lines
+from perdure.text.entry import ADVICE, advice_first
 from perdure.text.patterns import pattern
 from perdure.text.preview import clip, one_line
 from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
@@ -37,8 +37,6 @@ _MARK: Final = 16
 ENVELOPE: Final = len(enclose([""], "0" * _MARK))
 _HIGH: Final = 5 / 6
 _MEDIUM: Final = 0.5
-# What to do comes before what it cost.
-_ADVICE: Final = ("instead:", "example:")
 # A line of a memory that would look like one of the block, or of the host.
 _LOOKS_LIKE_OURS: Final = pattern(
     r"^(?=\s*(?:#|---+\s*$|\*Memory:|- (?:Observation count|Confidence|From|Memory|Why):))", re.MULTILINE
@@ -163,8 +161,7 @@ def entry(hit: Hit, length: int, own_namespace: str) -> list[str]:
     name = clip(one_line(record.title or record.text), _TITLE)
     text = record.text if len(record.text) <= length else clip(record.text, length)
     observations, confidence = believed_observations(record), confidence_word(believed_confidence(record))
-    lines = sorted(bank_lines(record), key=lambda line: not line.casefold().startswith(_ADVICE))
-    below = _within([harmless(f"- {one_line(line)}") for line in lines], length)
+    below = _within([harmless(f"- {one_line(line)}") for line in advice_first(record)], length)
     if record.reasoning and _size(below) < length:
         below += _within([f"- Why: {harmless(one_line(record.reasoning))}"], length - _size(below))
     return [
@@ -194,7 +191,7 @@ def _within(lines: Sequence[str], length: int) -> list[str]:
 def plain_entry(bank_entry: BankEntry, length: int) -> list[str]:
     """An entry of a bank as it stands in its file, but for its length."""
     lines = [line for line in bank_entry.metadata if line.strip()]
-    lines.sort(key=lambda line: not line.casefold().lstrip("- ").startswith(_ADVICE))
+    lines.sort(key=lambda line: not line.casefold().lstrip("- ").startswith(ADVICE))
     text = bank_entry.description
     text = text if len(text) <= length else clip(text, length)
     return [bank_entry.header, *([text] if text else []), *_within(lines, length), ""]

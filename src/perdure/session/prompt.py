@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from perdure.model import ContextItem, Record, SuggestedBy, Suggestions
-from perdure.recall.envelope import Style, enclose, item, unused_mark
+from perdure.recall.envelope import Style, enclose, item, unused_mark, whole_text
 from perdure.session.state import session_state
 from perdure.values import value_class
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS: Final = 1_500
 _LIMIT: Final = 5
 _LONGEST: Final = 400
+_SHORTEST: Final = 100
 # What is asked for stands at the beginning or at the end of a long prompt; between them is what was pasted.
 _BEGINNING: Final = 1_500
 _END: Final = 500
@@ -47,19 +48,20 @@ def prompt_context(memory: Memory, place: Place, session: str, prompt: str) -> P
 
 
 def render(found: Suggestions, asked: str, *, several: bool) -> PromptBlock:
-    """As many of the memories as find room, best first, and the text with them; of a long one the sentences that have
-    most in common with what is asked.
+    """As many of the memories as find room, best first, and the text with them; of a long one its title, the sentences
+    that have most in common with what is asked, and what to do instead.
     """
     lines: list[str] = []
     inside: list[tuple[Record, SuggestedBy | None]] = []
     left_out: list[tuple[Record, SuggestedBy | None]] = []
     for record, why in zip_longest(found.records, found.why):
-        whole = f"{record.title}\n{record.text}" if record.title else record.text
-        shown = ContextItem(record, whole, "full", 1.0)
-        if len(whole) > _LONGEST:
+        shown = ContextItem(record, whole_text(record, record.text, "full"), "full", 1.0)
+        if len(shown.text) > _LONGEST:
             from perdure.recall.excerpt import excerpt, terms_of
 
-            shown = ContextItem(record, excerpt(whole, terms_of(asked), _LONGEST, len), "excerpt", 1.0)
+            room = max(_LONGEST - len(whole_text(record, "", "excerpt")), _SHORTEST)
+            some = excerpt(record.text, terms_of(asked), room, len)
+            shown = ContextItem(record, whole_text(record, some, "excerpt"), "excerpt", 1.0)
         line = item(shown, Style(several=several))
         if len(enclose([*lines, line], "0" * 16)) <= MAX_CHARACTERS:
             lines.append(line)

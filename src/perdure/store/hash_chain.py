@@ -72,7 +72,7 @@ class TombstoneDigests(NamedTuple):
 
 
 def tombstone_digests(secret: object, namespace: str, identity: Identity) -> TombstoneDigests:
-    """StoreDamaged when the secret is none."""
+    """Raises StoreDamaged if the secret is missing or damaged."""
     if not isinstance(secret, bytes):
         raise StoreDamaged("The store has lost its secret, so it cannot tell what was forgotten.")
     text, key, *scope = identity

@@ -24,8 +24,8 @@ _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
 class IndexFolder:
-    """`most_bytes`: of more than these, the files that were least recently used go when one is written. `is_cache`: the
-    store is elsewhere, and whoever erases something there cannot reach this folder.
+    """`most_bytes`: the limit of the folder; a write above it removes the least recently used files. `is_cache`: the
+    store is elsewhere, so an erasure made on another machine cannot reach this folder.
     """
 
     def __init__(self, path: Path, most_bytes: int | None = None, *, is_cache: bool = False) -> None:
@@ -81,7 +81,7 @@ class IndexFolder:
             self.path.rmdir()
 
     def remove_unfinished(self) -> None:
-        """What processes left that died while they wrote. Only for whoever may write."""
+        """Remove what processes left behind that died while they wrote. The caller must be allowed to write."""
         for path in self._files():
             if path.suffix != SUFFIX:
                 path.unlink(missing_ok=True)

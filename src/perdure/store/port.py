@@ -278,8 +278,8 @@ class Reader(Protocol):
         ...
 
     def links(self, memory: MemoryId) -> list[Link]:
-        """The memories that its fields name, and those whose fields name it, by number, kind and target. What a field
-        holds that is no id is no link. A memory that was erased is named on: an id tells nothing.
+        """The memories that its fields name, and those whose fields name it, by number, kind and target. Values that
+        are not ids are ignored. Links to erased memories stay, because an id reveals nothing.
         """
         ...
 
@@ -531,8 +531,8 @@ class Maintenance(Protocol):
 
     def flush_use(self, *, patience: float) -> bool:
         """Make other processes see now what was counted, waiting at most `patience` seconds. False when the store is
-        busy, full or cannot be written: then the counts are kept for the next time. A store may wait for whoever
-        writes to the namespace, or for nobody.
+        busy, full or cannot be written: then the counts are kept for the next time. Whether it waits for other
+        writers of the namespace is up to the store.
         """
         ...
 
@@ -551,8 +551,8 @@ class Maintenance(Protocol):
     def put_note(self, name: str, value: str, namespace: str | None = None) -> None: ...
 
     def lease(self, name: str, owner: str, seconds: float) -> bool:
-        """Take the lease of this name for so many seconds, or take it again, if nobody else has it: so that one process
-        at a time does what several need not do. With 0 seconds its owner gives it back.
+        """Take or renew the lease of this name for this many seconds, unless another owner has it, so that only one
+        process at a time does a piece of work. With 0 seconds its owner gives it back.
         """
         ...
 

@@ -270,7 +270,7 @@ def _checksum(slot: int, hashes: Row, covered: Row) -> int:
 
 
 def check_vector(vector: bytes, dimensions: int) -> None:
-    """InvalidInput when it is no vector, or not of so many dimensions."""
+    """Raises InvalidInput unless these are vectors of this many dimensions."""
     if not vector or len(vector) % (dimensions * FLOAT_BYTES):
         raise InvalidInput(f"A vector of {len(vector)} bytes does not have {dimensions} dimensions.")
     windows = struct.iter_unpack(f"<{dimensions}f", vector)

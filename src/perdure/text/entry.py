@@ -24,6 +24,7 @@ TERM_BYTES: Final = 5
 _TERM: Final = struct.Struct("<IB")
 # In the metadata of a learning: the lines of its entry in a knowledge bank that are no fields of a memory.
 BANK_LINES: Final = "bank_lines"
+ADVICE: Final = ("instead:", "example:")
 _COUNTED_KEYS: Final = (MESSAGE, EPISODE, PROPOSAL)
 _NAME: Final = pattern(r"[^\W\d_]+-?[0-9]{3,}(?![^\W_])|[^\W\d_]{2,}")
 
@@ -72,6 +73,11 @@ def bank_lines(record: Record) -> tuple[str, ...]:
     """What the bank says of a learning beside its description, such as `Instead: ask for the encoding`."""
     lines = record.metadata.get(BANK_LINES) if record.category in LEARNING_CATEGORIES else None
     return tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list | tuple) else ()
+
+
+def advice_first(record: Record) -> list[str]:
+    """The same lines; what to do comes before what it cost."""
+    return sorted(bank_lines(record), key=lambda line: not line.casefold().startswith(ADVICE))
 
 
 def names_in_key(key: str) -> list[str]:

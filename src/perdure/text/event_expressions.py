@@ -47,10 +47,13 @@ def find_event(text: str, taken: tuple[tuple[int, int], ...] = ()) -> EventMenti
 
 
 def _is_general(text: str, relation: str, event: str) -> bool:
-    """`What should I do when the build fails?` and `what to check after a deploy` ask for no time: nothing happened."""
+    """`What should I do when the build fails?`, `what to check after a deploy` and `what to do until the paint is dry`
+    ask for no time: nothing happened.
+    """
     if _PAST.search(text) or relation == "since":
         return False
-    return not _NAMES_EVENT.match(event) or relation in {"when", "while"} or bool(_ADVICE.search(text))
+    lasts = not _NAMES_EVENT.match(event) or _PRESENT.search(event)
+    return bool(lasts or relation in {"when", "while"} or _ADVICE.search(text))
 
 
 _RELATIONS: Final = {"before": "before", "since": "since", "after": "after", "until": "until", "till": "until"}
@@ -76,6 +79,7 @@ _PAST: Final = re.compile(
 _NAMES_EVENT: Final = re.compile(
     r"(?!(?:an?|any|each|every|i|you|we|he|she|it|they|one|[a-z]+ing)(?!\w))", re.IGNORECASE
 )
+_PRESENT: Final = re.compile(r"(?<=\w )(?:am|is|are|isn|aren|do|does|will|can|has|have)(?![\w-])", re.IGNORECASE)
 _ADVICE: Final = re.compile(
     r"(?<![\w-])(?:should|shall|must|can|could|may|might|need|happens|(?:what|how|where|when|who|which)\s{1,4}to"
     r"|(?:do|does)\s{1,4}\w{1,40}\s{1,4}(?:do|need|have))(?![\w-])",

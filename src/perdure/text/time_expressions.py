@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from perdure.clock import LOCAL, zone_name
-from perdure.text.calendar_ranges import DAY, INSTANT, WEEK, elapsed, last
+from perdure.text.calendar_ranges import DAY, INSTANT, SEASONS, WEEK, elapsed, last
 from perdure.text.number_words import FiguredText
 from perdure.text.time_words import EXACT_STARTS, FEAST_STARTS, NAMES, TimeWords
 
@@ -153,6 +153,7 @@ class _RangeWords(TimeWords):
         word = self.word(at)
         behind = self.word(at + 1 + (self.word(at + 1) == "the"))
         whole = behind == "weekend" or (behind in FEAST_STARTS and word in {"at", "over"})
+        whole = whole or (behind in SEASONS and word == "over")
         if word in _INSIDE or word in _ABOUT or (word in _DURING and whole):
             found = self.moment(at + 1)
         else:

@@ -81,7 +81,7 @@ class TimeWords:
             return None
         try:
             found = read(self, at)
-            return found and self._day_of_week(found)
+            return found and self._part_behind(found)
         except (ValueError, OverflowError):
             return None
 
@@ -139,9 +139,11 @@ class TimeWords:
         return int(self.word(at)) if _YEAR.fullmatch(self.word(at)) else None
 
     def year_after(self, at: int) -> tuple[int, int] | None:
-        """A year that follows, with or without `of`, and where it ends."""
+        """A year that follows, with or without `of`, and where it ends: `2025`, `last year`."""
         at += self.word(at) == "of"
         year = self.year(at)
+        if year is None and self.word(at) in _YEARS_AWAY and self.word(at + 1) == "year":
+            return self.now.year + _YEARS_AWAY[self.word(at)], at + 2
         return None if year is None else (year, at + 1)
 
     def weekday(self, at: int) -> int | None:
@@ -185,9 +187,11 @@ class TimeWords:
         days = {("before", "yesterday"): -2, ("after", "tomorrow"): 2}.get((self.word(at + 1), self.word(at + 2)))
         return None if days is None else self._with_part(self.now + days * DAY, at + 3)
 
-    def _day_of_week(self, found: Found) -> Found:
-        """A week, or the day of it that is named behind it: `last week on Tuesday`."""
+    def _part_behind(self, found: Found) -> Found:
+        """A week or a year, or what is named of it behind it: `last week on Tuesday`, `last year in August`."""
         (start, end), after = found
+        if self.word(after) == "in" and (start, end) == months(start.year, 1, 12, start):
+            return self.read_of_year(after + 1, lambda stretch_of: stretch_of(start.year)) or found
         day = after + (self.word(after) == "on")
         weekday = self.weekday(day)
         if weekday is None or end - start != WEEK or start.weekday():
@@ -344,12 +348,14 @@ class TimeWords:
         return day(start + (weekday - start.weekday()) % 7 * DAY), found[1]
 
     def _end_of(self, at: int, which: int) -> Found | None:
-        """`ten days of January`, `days of February`: at the beginning of it or, for -1, at its end."""
+        """`ten days of January`, `days of February`, `day of March`: at the beginning of it or, for -1, at its end."""
         duration = self.duration(at)
         found = self._named_behind(duration.end if duration else at + 1)
-        if found is None or (duration is None and self.word(at) != "days"):
+        if found is None or (duration is None and self.word(at) not in {"day", "days"}):
             return None
         (start, end), after = found
+        if self.word(at) == "day":
+            return day(start if which == 0 else end - DAY), after
         if duration is None:
             return third((start, end), which % 3), after
         return ((start, start + duration.length) if which == 0 else (end - duration.length, end)), after
@@ -406,9 +412,9 @@ class TimeWords:
         if day_of_month is None:
             year = self.year_after(at + 1)
             return (months(year[0], month, 1, now), year[1]) if year else None
-        year = self.year(number + 1)
+        year = self.year_after(number + 1)
         if year is not None:
-            return date_of(year, month, day_of_month, now), number + 2
+            return date_of(year[0], month, day_of_month, now), year[1]
         named = self.spelled[at][0].isupper() or self.word(at) not in _VERBS_TOO
         if not (sure or named or not self.word(number).isdigit()):
             return None
@@ -467,9 +473,9 @@ class TimeWords:
                 return None
             date = found[0][0] + (day_of_month - 1) * DAY
             return (day(date), found[1]) if date < found[0][1] else None
-        year, now = self.year(name + 1), self.now
+        year, now = self.year_after(name + 1), self.now
         if year is not None:
-            return date_of(year, month, day_of_month, now), name + 2
+            return date_of(year[0], month, day_of_month, now), year[1]
         return in_year(lambda year: date_of(year, month, day_of_month, now), now, ahead=self.ahead), name + 1
 
     # -- names that come again -------------------------------------------------------------------------------------
@@ -501,6 +507,8 @@ class TimeWords:
         ends = range(min(at + _LONGEST_FEAST, len(self.words)), at, -1)
         end = next((end for end in ends if " ".join(self.words[at:end]) in FEASTS), at)
         name = " ".join(self.words[at:end])
+        if name and (year := self.year_after(end)):
+            return feast(name, year[0], now), year[1]
         return (in_year(lambda year: feast(name, year, now), now, ahead=self.ahead), end) if name else None
 
     def _read_day_of_some_month(self, at: int, now: datetime) -> Found | None:
@@ -530,6 +538,7 @@ _UNITS: Final = {
 }  # fmt: skip
 _SHORT_UNITS: Final = {"s": "s", "m": "m", "h": "h", "d": "d", "w": "w", "mo": "mo", "y": "y"}
 _CALENDAR_UNITS: Final = frozenset(("w", "mo", "quarter", "y"))
+_YEARS_AWAY: Final = {"last": -1, "this": 0, "next": 1}
 _ONE: Final = frozenset("minute hour day week fortnight month quarter year".split())
 _MONTH_NAMES: Final = {
     name: number

@@ -25,12 +25,18 @@ from perdure.web.markup import Child, Markup, button, div, form, input_, label, 
 from perdure.web.visit import Visit
 
 Given: TypeAlias = dict[str, Any]
-# How it is asked before it is done: not at all, after a look at what would be done, or with a count to be typed.
-Asks: TypeAlias = Literal["", "look", "count"]
+# How it is asked before it is done: not at all, for a yes, after a look at what would be done, or with a count to be
+# typed.
+Asks: TypeAlias = Literal["", "yes", "look", "count"]
 
 WORDS: Final[Mapping[str, Sequence[str]]] = {"tier": TIERS, "context_type": CONTEXT_TYPES, "category": CATEGORIES}
 _LONG: Final = frozenset({"text", "reasoning"})
-_LABELS: Final = {"add_tags": "Add tags", "related": "What was made of it", "max_items": "Most memories"}
+_LABELS: Final = {
+    "add_tags": "Add tags", "related": "What was made of it", "max_items": "Most memories",
+    "max_tokens": "Most tokens",
+}  # fmt: skip
+# What becomes of what was made of a memory that is erased, as people say it.
+_MEANT: Final = {"derived": "goes too", "all": "goes too, with what it was made of", "none": "stays"}
 _LONGEST_ADDRESS: Final = 4000
 _ADDRESS: Final = pattern(r"(?:\./|[a-z-]+)(?:\?[\w.~%&=+-]*)?", re.ASCII)
 _SEVERAL: Final = frozenset({list, tuple, Iterable, Sequence})
@@ -39,7 +45,8 @@ _SEVERAL: Final = frozenset({list, tuple, Iterable, Sequence})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageAction:
     """`name` is its address. `verb` is the verb of `Memory` that it calls, unless it has a `call` of its own; then the
-    verb only says which rights it needs. `said` tells that it was done where no batch tells it.
+    verb only says which rights it needs. `said` tells that it was done where no batch tells it; `warns` tells before a
+    yes what no undo brings back.
     """
 
     name: str
@@ -53,6 +60,7 @@ class PageAction:
     whole_store: bool = False
     call: Callable[[Visit, Given], Any] | None = None
     said: str = ""
+    warns: str = ""
 
     def is_allowed(self, visit: Visit) -> bool:
         return visit.may(self.verb, whole_store=self.whole_store) and (visit.is_person or not self.is_for_persons)
@@ -167,7 +175,10 @@ ACTIONS: Final[Mapping[str, PageAction]] = {
         PageAction(name="accept", verb="accept", title="Accept", key="a", is_for_persons=True),
         PageAction(name="reject", verb="reject", title="Keep both", key="r", is_for_persons=True),
         PageAction(name="retry", verb="retry_parked", title="Ask again", said="The model was asked again."),
-        PageAction(name="discard", verb="discard_parked", title="Discard", said="It was thrown away."),
+        PageAction(
+            name="discard", verb="discard_parked", title="Discard", asks="yes", said="It was thrown away.",
+            warns="What the model said is thrown away, and no undo brings it back.",
+        ),
         PageAction(
             name="checkpoint", verb="checkpoint", title="Name this state", fields=("name", "description"),
             said="This state has a name now: going back to it is one step.",
@@ -176,8 +187,9 @@ ACTIONS: Final[Mapping[str, PageAction]] = {
             name="go-back", verb="restore_checkpoint", title="Go back to this", asks="look", fields=("clear_existing",)
         ),
         PageAction(
-            name="delete-checkpoint", verb="delete_checkpoint", title="Delete the name",
+            name="delete-checkpoint", verb="delete_checkpoint", title="Delete the name", asks="yes",
             said="The name is gone; the memories stay.",
+            warns="The memories stay. The name goes, and no undo brings it back.",
         ),
         PageAction(
             name="limits", verb="capacity", title="Set the limits", fields=("max_items", "max_tokens"),
@@ -235,8 +247,8 @@ ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def read_form(action: PageAction, sent: Mapping[str, Sequence[str]]) -> Given:
-    """What a form says, as the verb's own types. What is empty is left out, unless it is one to correct: there it
-    takes the entry away.
+    """What a form says, as the verb's own types. What is empty is left out, unless it is a correction or a limit: there
+    it takes the entry away.
     """
     given: Given = {}
     hints = {name: argument.hint for name, argument in arguments_of(getattr(Memory, action.verb)).items()}
@@ -246,7 +258,7 @@ def read_form(action: PageAction, sent: Mapping[str, Sequence[str]]) -> Given:
         if not values:
             continue
         if not "".join(values).strip():
-            if action.name == "correct" and name not in {"text", "importance"}:
+            if action.name in {"correct", "limits"} and name not in {"text", "importance"}:
                 given[name] = () if name == "tags" else None
             continue
         given[name] = _typed(hints[name], values, name)
@@ -340,7 +352,8 @@ def _field(action: PageAction, name: str, hint: Any, value: object, which: str) 
         )
     if words:
         chosen = shown_value if shown_value in words or not shown_value else "other"
-        options = [option(word, value=word, selected=word == chosen) for word in words]
+        meant = _MEANT if name == "related" else {}
+        options = [option(meant.get(word, word), value=word, selected=word == chosen) for word in words]
         first = [] if literal else [option("", value="", selected=not shown_value)]
         if chosen == "other":
             first = [option(shown_value, value=shown_value, selected=True), *first]

@@ -153,7 +153,7 @@ class PageApp:
         given = read_form(action, sent)
         sure = (sent.get("sure") or ("",))[0]
         shown: Shown | None = None
-        if action.asks and not (sure and action.asks == "look"):
+        if action.asks and not (sure and action.asks != "count"):
             shown = preview_screen(visit, action, given, sent, back)
         if shown is None:
             result = action.do(visit, given if action.asks != "count" else {**given, "confirm": sure})

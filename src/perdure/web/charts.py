@@ -17,6 +17,9 @@ _LEFT: Final = 60
 _ROW: Final = 26
 # A circle of so many is full; more stand on a wider one.
 _FIRST_RING: Final = 12
+_INNER: Final = 70
+_RING: Final = 40
+_ZOOM: Final = 1.3
 MOST_AROUND: Final = 150
 
 
@@ -55,7 +58,7 @@ def time_bars(spans: Sequence[TimeBar], now: datetime) -> Markup:
             element("rect", x=start, y=y + 2, width=max(end - start, 3), height=12, rx=3,
                     class_="fill" if span.end is None else "fill ended"),
         )  # fmt: skip
-    bottom = 4 + len(spans) * _ROW + 10
+    bottom = 4 + len(spans) * _ROW + 14
     rows += (
         element("text", local_day(first), x=_LEFT, y=bottom, class_="tick"),
         element(
@@ -81,12 +84,14 @@ class GraphNode:
 
 def graph_around(visit: Visit, number: int, neighbours: Sequence[GraphNode]) -> Markup:
     """The memory in the middle, what it is tied to on circles around it."""
-    centre, drawn, ring, left = 180, list[Markup](), 0, list(neighbours[:MOST_AROUND])
-    nodes: list[Markup] = []
+    rings, left = list[Sequence[GraphNode]](), list(neighbours[:MOST_AROUND])
     while left:
-        ring += 1
-        here, left = left[: _FIRST_RING * ring], left[_FIRST_RING * ring :]
-        radius = min(60 + 40 * (ring - 1), 165)
+        full = _FIRST_RING * (len(rings) + 1)
+        rings, left = [*rings, left[:full]], left[full:]
+    centre = _INNER + _RING * len(rings)
+    drawn, nodes = list[Markup](), list[Markup]()
+    for ring, here in enumerate(rings):
+        radius = _INNER + _RING * ring
         for place, each in enumerate(here):
             angle = 2 * pi * place / len(here) - pi / 2
             x, y = round(centre + radius * cos(angle), 1), round(centre + radius * sin(angle), 1)
@@ -94,13 +99,17 @@ def graph_around(visit: Visit, number: int, neighbours: Sequence[GraphNode]) -> 
             nodes.append(_node(visit.link("memory", n=each.number), x, y, each.number, each.kind, each.text))
     middle = _node(visit.link("memory", n=number), centre, centre, number, "itself", "this memory")
     told = f"Memory #{number} and {len(neighbours)} others that it is tied to; the table says the same."
-    return element("svg", *drawn, *nodes, middle, viewBox="0 0 360 360", role="group", aria_label=told, class_="graph")
+    size = 2 * centre
+    return element(
+        "svg", *drawn, *nodes, middle, width=round(size * _ZOOM), viewBox=f"0 0 {size} {size}", role="group",
+        aria_label=told, class_="graph",
+    )  # fmt: skip
 
 
 def _node(link: PageLink, x: float, y: float, number: int, kind: str, text: str) -> Markup:
     return element(
         "a",
-        element("circle", cx=x, cy=y, r=14, class_=f"node {kind}"),
+        element("circle", cx=x, cy=y, r=16, class_=f"node {kind}"),
         element("text", f"#{number}", x=x, y=y + 3, text_anchor="middle"),
         element("title", f"#{number} {kind}: {text[:200]}"),
         href=link,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from perdure.clock import format_local
 from perdure.errors import PerdureError
 from perdure.model import Record
+from perdure.text.patterns import pattern
 from perdure.text.preview import clip, one_line
 from perdure.web.markup import (
     NOTHING,
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from perdure.model import Page
 
 _LINE: Final = 160
+_FIGURE: Final = pattern(r"[+-]?[0-9][0-9.,]*|", re.ASCII)
 
 
 def frame(visit: Visit, shown: Shown, screens: Sequence[Screen], banner: Child = None) -> bytes:
@@ -79,7 +83,7 @@ def frame(visit: Visit, shown: Shown, screens: Sequence[Screen], banner: Child =
         label("Search", for_="q", class_="quiet"),
         input_(
             id="q", name="q", type="search", value=visit.one("q") if visit.screen == "search" else None,
-            placeholder="What do you want to know?", autocomplete="off", maxlength=2000,
+            placeholder="Ask in your own words", autocomplete="off", maxlength=2000,
         ),
         button("Search", type="submit"),
         action=page_link("search"), method="get", role="search",
@@ -181,11 +185,12 @@ def spoken(visit: Visit, verb: str, *arguments: object, command: str | None = No
 # -- memories ----------------------------------------------------------------------------------------------------------
 
 
-def memory_link(visit: Visit, record: Record, past: BackThen | None = None) -> Markup:
+def memory_link(visit: Visit, record: Record, past: BackThen | None = None, words: Child = None) -> Markup:
+    """`words` stand for its title, or the beginning of its text."""
     known = {} if past is None or past.known_at is None else {"known_at": past.options["known_at"]}
     return a(
-        clip(one_line(record.title or record.text), _LINE), href=visit.link("memory", n=record.number, **known),
-        class_="memory",
+        words or clip(one_line(record.title or record.text), _LINE),
+        href=visit.link("memory", n=record.number, **known), class_="memory",
     )  # fmt: skip
 
 
@@ -237,11 +242,22 @@ def empty(sentence: str, *commands: str) -> Markup:
 
 
 def data_table(heads: Sequence[str], rows: Iterable[Sequence[Child]], caption: str) -> Markup:
-    body = [tr([td(cell) for cell in row]) for row in rows]
-    top = thead(tr([th(head, scope="col") for head in heads]))
+    """Figures stand below one another, by their last digit. On a phone each row is a list, with the heads in it."""
+    listed = [list(row) for row in rows]
+    columns = [all(_is_figure(cell) for cell in column) for column in zip(*listed, strict=True)]
+    kinds = ["figures" if is_figures else None for is_figures in columns] or [None] * len(heads)
+    body = [
+        tr([td(cell, class_=kind, data_head=head or None) for cell, kind, head in zip(row, kinds, heads, strict=True)])
+        for row in listed
+    ]
+    top = thead(tr([th(head, scope="col", class_=kind) for head, kind in zip(heads, kinds, strict=True)]))
     return div(
         table(top, tbody(body), aria_label=caption), class_="wide", tabindex="0", role="region", aria_label=caption
     )
+
+
+def _is_figure(cell: Child) -> bool:
+    return isinstance(cell, int) or (isinstance(cell, str) and _FIGURE.fullmatch(cell) is not None)
 
 
 # -- the past ----------------------------------------------------------------------------------------------------------
@@ -259,10 +275,9 @@ def back_then(visit: Visit, oldest: datetime | None, *, true_then: bool = True) 
     is_past = past != BackThen()
     now = a("Back to now", href=visit.here(**dict.fromkeys(_PAST))) if is_past else None
     bar = form(
-        hidden(visit, **{name: value for name, value in kept.items() if name != "namespace"}),
+        hidden(visit, end=int(visit.now.timestamp()), **{name: kept[name] for name in kept if name != "namespace"}),
         sliders,
-        button("Show", type="submit"),
-        now,
+        div(button("Show", type="submit"), now, class_="row"),
         action=page_link(visit.screen),
         method="get",
         data_slide=True,
@@ -270,17 +285,20 @@ def back_then(visit: Visit, oldest: datetime | None, *, true_then: bool = True) 
     return details(summary("Back then"), bar, open=is_past, class_="past")
 
 
-_PAST: Final = ("known", "true", "known_at", "as_of", "after", "done", "said")
+_PAST: Final = ("known", "true", "end", "known_at", "as_of", "after", "done", "said")
+_STEPS: Final = 500
 
 
 def _slider(visit: Visit, name: str, title: str, moment: datetime | None, oldest: datetime) -> Markup:
-    first, last = int(oldest.timestamp()), int(visit.now.timestamp())
+    last = int(visit.now.timestamp())
+    # A slider stands at whole steps from its beginning alone, and its end has to be one of them: it means now.
+    step = max(-(-(last - int(oldest.timestamp())) // _STEPS), 1)
     position = last if moment is None else int(moment.timestamp())
-    told = "now" if moment is None else when(moment, visit.now)
+    told = "now" if moment is None else format_local(moment)
     return div(
         label(title, for_=name),
         input_(
-            id=name, name=name, type="range", min=first, max=last, value=position, step=max((last - first) // 500, 1),
+            id=name, name=name, type="range", min=last - _STEPS * step, max=last, value=position, step=step,
         ),
         output(told, for_=name),
         class_="slider",

@@ -4,8 +4,8 @@ const SANITIZER = { removeElements: ["meta", "link", "style", "base", "img", "sc
 const CAN_SWAP = "setHTML" in Element.prototype;
 
 async function show(address, parts, push = true) {
-  const answer = await fetch(address, { headers: { Accept: "text/html" } });
-  if (!answer.ok) { location.assign(address); return; }
+  const answer = await fetch(address, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (!answer?.ok) { location.assign(address); return; }
   const box = document.createElement("div");
   box.setHTML(await answer.text(), { sanitizer: SANITIZER });
   for (const part of parts) {
@@ -99,10 +99,11 @@ document.addEventListener("keydown", (event) => {
 });
 
 // How many changes there are since this page was made; what is being read is never rewritten.
-const seen = find("[data-seq]")?.dataset.seq;
-if (seen) setInterval(async () => {
-  if (document.hidden || !find("[data-seq]")) return;
-  const count = Number(await (await fetch(`changes?after=${seen}${location.search.replace("?", "&")}`)).text());
+setInterval(async () => {
+  const seen = find("[data-seq]")?.dataset.seq;
+  if (document.hidden || !seen) return;
+  const answer = await fetch(`changes?after=${seen}${location.search.replace("?", "&")}`).catch(() => null);
+  const count = Number(await answer?.text());
   if (!count) return;
   const told = find("#new") ?? Object.assign(document.createElement("a"), { id: "new", href: location.href, className: "badge ok" });
   told.textContent = `${count} new`;

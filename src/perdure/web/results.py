@@ -10,9 +10,11 @@ from typing import Any, Final
 
 from perdure.clock import format_local
 from perdure.errors import NotFound, PerdureError
+from perdure.ids import PROPOSAL
 from perdure.model import Finding, Forgotten, MarkdownCopy, RevertResult, Revision
+from perdure.text.preview import clip, one_line
 from perdure.web.actions import ACTIONS, Given, PageAction, action_form, is_erasure
-from perdure.web.layout import data_table, hidden, memory_list
+from perdure.web.layout import data_table, each_of, hidden, memory_list
 from perdure.web.markup import (
     NOTHING,
     Child,
@@ -20,6 +22,7 @@ from perdure.web.markup import (
     PageLink,
     a,
     button,
+    code,
     div,
     form,
     h2,
@@ -29,6 +32,7 @@ from perdure.web.markup import (
     p,
     page_link,
     section,
+    small,
     span,
     strong,
     ul,
@@ -42,6 +46,7 @@ DONE: Final[Mapping[str, str]] = {
     "evict": "evicted", "undo": "took back", "rewind": "went back", "erase": "erased",
 }  # fmt: skip
 _LISTED: Final = 200
+_LINE: Final = 140
 
 
 def count(n: int, word: str = "memory", words: str = "memories") -> str:
@@ -51,11 +56,16 @@ def count(n: int, word: str = "memory", words: str = "memories") -> str:
 def told_changes(lines: Sequence[Revision]) -> str:
     """`corrected #12, forgot #13`; of many only how many."""
     told: list[str] = []
-    for operation, number_of in Counter(line.change.operation for line in lines).items():
-        numbers = sorted({line.number for line in lines if line.change.operation == operation})
+    for done, number_of in Counter(map(_done, lines)).items():
+        numbers = sorted({line.number for line in lines if _done(line) == done})
         few = ", ".join(f"#{number}" for number in numbers)
-        told.append(f"{DONE[operation]} {few if number_of <= 3 else count(len(numbers))}")  # noqa: PLR2004
+        told.append(f"{done} {few if number_of <= 3 else count(len(numbers))}")  # noqa: PLR2004
     return ", ".join(told)
+
+
+def _done(line: Revision) -> str:
+    is_proposed = line.change.operation == "insert" and line.record is not None and line.record.source == PROPOSAL
+    return "proposed" if is_proposed else DONE[line.change.operation]
 
 
 def done_banner(visit: Visit, batch: str) -> Child:
@@ -97,33 +107,39 @@ def preview_screen(
     """What would be done; None where it is confirmed."""
     if action.asks == "count":
         return _erase_preview(visit, action, given, sent, back)
-    preview: Any = action.do(visit, {**given, "dry_run": True})
-    sure = form(
+    sure: Child = form(
         hidden(visit, **_repeated(action, sent), sure="1", back=back),
         button(f"Yes: {action.title.lower()}", type="submit", data_key="a"),
         action=page_link(action.name),
         method="post",
         class_="act",
     )
-    is_empty = not _anything(preview)
+    what: Child = p(action.warns)
+    if action.asks == "look":
+        preview: Any = action.do(visit, {**given, "dry_run": True})
+        given = {**given, "dry_run": True}
+        what = [p("Nothing was changed yet. This is what would happen:"), _previewed(visit, preview)]
+        if not _anything(preview):
+            what, sure = [p("There is nothing to do."), _previewed(visit, preview)], None
     return Shown(
         f"{action.title}?",
-        section(
-            p("Nothing was changed yet. This is what would happen:") if not is_empty else p("There is nothing to do."),
-            _previewed(visit, preview),
-            div(NOTHING if is_empty else sure, a("Leave it as it is", href=PageLink(back)), class_="row"),
-        ),
-        ("perdure", *_as_command(action, given), "--dry-run"),
-        f"memory.{action.verb}({', '.join(f'{k}={v!r}' for k, v in given.items())}, dry_run=True)",
+        section(what, div(sure, a("Leave it as it is", href=PageLink(back)), class_="row")),
+        ("perdure", *_as_command(action, given)),
+        f"memory.{action.verb}({', '.join(f'{k}={v!r}' for k, v in given.items())})",
     )
 
 
+_COMMANDS: Final = {
+    "take-back": "session forget", "go-back": "checkpoint restore", "delete-checkpoint": "checkpoint delete",
+    "discard": "parked --discard",
+}  # fmt: skip
+
+
 def _as_command(action: PageAction, given: Given) -> list[str]:
-    names = {"take-back": "session forget", "go-back": "checkpoint restore"}
-    words = names.get(action.name, action.verb).split()
+    words = _COMMANDS.get(action.name, action.verb).split()
     for name, value in given.items():
-        if name in {"batch", "what"} or (action.name in names and name in {"session", "name"}):
-            words.append(str(value))
+        if name in {"batch", "what"} or (action.name in _COMMANDS and name in {"session", "name", "ids"}):
+            words += map(str, each_of(value))
         elif value:
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return words
@@ -147,7 +163,8 @@ def _previewed(visit: Visit, preview: Any) -> Child:
     notes = [p(note, class_="note") for note in getattr(preview, "notes", ())]
     if isinstance(preview, RevertResult):
         parts = dict(preview.parts) or {visit.namespace: preview}
-        return [[_reverted(visit, name, part) for name, part in parts.items()], notes]
+        titled = len(parts) > 1
+        return [[_reverted(visit, name, part, titled=titled) for name, part in parts.items()], notes]
     if isinstance(preview, Forgotten):
         return [memory_list(visit, preview.records), notes]
     rows = [(one.outcome, one.namespace, f"#{one.number}", one.text[:200]) for one in preview.memories]
@@ -157,18 +174,29 @@ def _previewed(visit: Visit, preview: Any) -> Child:
     ]
 
 
-def _reverted(visit: Visit, name: str, part: RevertResult) -> Markup:
+def _reverted(visit: Visit, name: str, part: RevertResult, *, titled: bool) -> Markup:
     rows: list[Markup] = []
+    memory = visit.memory.namespace(name)
     for outcome, numbers in (
         ("becomes what it was before", part.reverted),
         ("goes, as it did not exist", part.removed),
     ):
         rows += (
-            li(a(f"#{number}", href=visit.link("memory", n=number, namespace=name)), f" {outcome}")
+            li(
+                a(f"#{number}", href=visit.link("memory", n=number, namespace=name)), f" {outcome}: ",
+                small(line_text(memory.history(number)[-1])),
+            )
             for number in numbers[:_LISTED]
-        )
+        )  # fmt: skip
     rows += (li(f"#{one.number} stays: {one.reason}") for one in part.skipped[:_LISTED])
-    return section(h2(name), ul(rows)) if rows else NOTHING
+    return section(h2(name) if titled else None, ul(rows)) if rows else NOTHING
+
+
+def line_text(line: Revision) -> str:
+    """What a memory said, in one line."""
+    if line.record is None:
+        return "its text is gone"
+    return clip(one_line(line.record.title or line.record.text), _LINE)
 
 
 def _erase_preview(
@@ -231,9 +259,12 @@ def receipt_screen(visit: Visit, batch: str, erased: Forgotten | None = None) ->
         raise NotFound("Nothing was erased by that.", remedy="See what was: the screen Erased.")
     change = lines[0].change
     rows = [
-        (f"#{line.number}", str(line.memory), "text left" if _has_text(visit, line) else "no text is left", line.hash)
+        (
+            f"#{line.number}", code(str(line.memory)),
+            "text left" if _has_text(visit, line) else "no text is left", code(line.hash),
+        )
         for line in lines
-    ]
+    ]  # fmt: skip
     said: Child = None
     if erased is not None:
         scrubbed = "Some bytes wait for another process" if erased.scrub_pending else "Every file was rewritten"

@@ -141,12 +141,15 @@ class BackThen:
 
 
 def past_of(visit: Visit) -> BackThen:
-    """The moments that the sliders, or words such as `yesterday`, say. A slider at its end means now."""
+    """The moments that the sliders, or words such as `yesterday`, say. A slider at its end means now, which was `end`
+    when it was drawn.
+    """
     moments: dict[str, datetime | None] = {}
+    end = visit.number("end") or int(visit.now.timestamp()) - 1
     for name, slider in (("known_at", "known"), ("as_of", "true")):
         words, position = visit.one(name), visit.number(slider)
         moments[name] = None if words is None else parse_time(words, name, visit.now)
-        if words is None and position is not None and position < int(visit.now.timestamp()) - 1:
+        if words is None and position is not None and position < end:
             moments[name] = datetime.fromtimestamp(position, UTC)
     return BackThen(**moments)
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from perdure.bank.importers.archive import Archive
 from perdure.bank.importers.item import Chat, Importer, Item, LeftOut, listed, mapping, moment, read_objects, text_in
-from perdure.bank.importers.json_items import first_item
+from perdure.bank.importers.json_items import first_items
 from perdure.bank.sections import Unread
 
 _FILE: Final = re.compile(r"conversations(-\d+)?\.json")
@@ -26,9 +26,10 @@ def conversation_files(archive: Archive) -> list[str]:
 
 
 def recognises(archive: Archive) -> bool:
-    for name in conversation_files(archive)[:1]:
+    for name in conversation_files(archive):
         with archive.open(name) as stream:
-            return "mapping" in first_item(stream, name)[1]
+            if any("mapping" in first for _, first in first_items(stream, name)):
+                return True
     return False
 
 

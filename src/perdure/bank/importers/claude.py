@@ -20,7 +20,7 @@ from perdure.bank.importers.item import (
     slug,
     text_in,
 )
-from perdure.bank.importers.json_items import first_item
+from perdure.bank.importers.json_items import first_items
 from perdure.bank.importers.pasted import by_heading
 from perdure.bank.sections import Unread, key_of_section
 
@@ -35,7 +35,7 @@ def recognises(archive: Archive) -> bool:
         name = member(archive, filename)
         if name is not None:
             with archive.open(name) as stream:
-                if field in first_item(stream, name)[1]:
+                if any(field in first for _, first in first_items(stream, name)):
                     return True
     return False
 

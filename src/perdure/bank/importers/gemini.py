@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from perdure.bank.importers.archive import Archive
 from perdure.bank.importers.item import Chat, Importer, Item, LeftOut, listed, mapping, moment, text_in
-from perdure.bank.importers.json_items import first_item, json_items
+from perdure.bank.importers.json_items import first_items, json_items
 from perdure.bank.sections import Unread
 from perdure.errors import ImportFailed
 
@@ -35,7 +35,7 @@ def activity_files(archive: Archive, names: tuple[str, ...] = _FILES) -> list[st
 def recognises(archive: Archive) -> bool:
     for name in activity_files(archive):
         with archive.open(name) as stream:
-            if is_gemini(first_item(stream, name, _ARRAYS)[1], name):
+            if any(is_gemini(first, name) for _, first in first_items(stream, name, _ARRAYS)):
                 return True
     pages = [name for name in activity_files(archive, _PAGES) if _PRODUCT in name]
     if pages:

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from perdure.bank.importers.archive import Archive
 from perdure.bank.importers.item import Chat, Importer, Item, LeftOut, NewMemory, listed, mapping, moment, text_in
-from perdure.bank.importers.json_items import first_item, json_items
+from perdure.bank.importers.json_items import first_items, json_items
 from perdure.bank.sections import Unread, key_of_section
 
 _KIND: Final = "letta"
-_ARRAYS: Final = ("agents", "blocks")
+_FIELDS: Final = {"agents": ("messages", "message_ids", "block_ids"), "blocks": ("label",)}
+_ARRAYS: Final = tuple(_FIELDS)
 _SPEAKERS: Final = ("user", "assistant")
 _UNSAID: Final = "messages of tools and system prompts"
 
@@ -22,9 +23,11 @@ def recognises(archive: Archive) -> bool:
     if len(archive.names) != 1 or archive.path.suffix not in {".af", ".json"}:
         return False
     with archive.open(archive.names[0]) as stream:
-        array, first = first_item(stream, archive.names[0], _ARRAYS)
-    known = {"agents": ("messages", "message_ids", "block_ids"), "blocks": ("label",)}.get(array, ())
-    return any(name in first for name in known)
+        return any(
+            name in first
+            for array, first in first_items(stream, archive.names[0], _ARRAYS)
+            for name in _FIELDS.get(array, ())
+        )
 
 
 def read(archive: Archive) -> Iterator[Item]:

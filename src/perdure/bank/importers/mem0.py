@@ -11,7 +11,7 @@ from typing import Any, Final
 from perdure.bank.front_matter import split_front_matter, text_of, texts_of
 from perdure.bank.importers.archive import Archive, member
 from perdure.bank.importers.item import Importer, Item, NewMemory, listed, mapping, moment, text_in
-from perdure.bank.importers.json_items import first_item, json_items
+from perdure.bank.importers.json_items import first_items, json_items
 from perdure.bank.sections import Unread, key_of_section
 from perdure.errors import ImportFailed
 
@@ -29,8 +29,7 @@ def recognises_answer(archive: Archive) -> bool:
     if len(archive.names) != 1 or not archive.names[0].endswith(".json"):
         return False
     with archive.open(archive.names[0]) as stream:
-        first = first_item(stream, archive.names[0], _ANSWER)[1]
-    return "memory" in first and "id" in first
+        return any("memory" in first and "id" in first for _, first in first_items(stream, archive.names[0], _ANSWER))
 
 
 def recognises_open_memory(archive: Archive) -> bool:
@@ -38,8 +37,8 @@ def recognises_open_memory(archive: Archive) -> bool:
     if name is None:
         return False
     with archive.open(name) as stream:
-        array, first = first_item(stream, name, ("memories",))
-    return array == "memories" and "content" in first
+        firsts = first_items(stream, name, ("memories",))
+        return any(array == "memories" and "content" in first for array, first in firsts)
 
 
 def recognises_markdown(archive: Archive) -> bool:

@@ -76,7 +76,7 @@ def import_with(memory: Memory, importer: Importer, path: Path, options: ImportO
             done += len(group)
             if options.progress:
                 options.progress(done, total)
-    told = [f"{number:,} {what} were left out." for what, number in left_out.items()]
+    told = [f"Left out: {what} ({number:,})." for what, number in left_out.items()]
     written = counts["inserted"] + counts["updated"] and not options.dry_run
     return replace(
         report, inserted=counts["inserted"], updated=counts["updated"], present=counts["present"],

@@ -24,6 +24,7 @@ from perdure.remedies import Remedy, Run
 
 MIGRATE: Final = Remedy("Run ", Run("migrate"), " with a role that may make tables.")
 _REACH: Final = "Check that the database runs, can be reached, and knows the role, then try again."
+_PROVE: Final = "Name the authority of its certificate with ?sslrootcert=, or say otherwise with ?sslmode=."
 _GRANT: Final = Remedy("Give the role its rights with ", Run("migrate", role="NAME"), ".")
 
 
@@ -60,7 +61,16 @@ _BY_CLASS: Final[dict[str, Callable[[], PerdureError]]] = {
     "57": unreachable,
     "28": lambda: StoreUnreachable("The database does not let this role in.", remedy=_REACH),
     "3D": lambda: StoreUnreachable("There is no such database.", remedy=_REACH),
+    "proof": lambda: StoreUnreachable("The database did not prove who it is.", remedy=_PROVE),
 }
+# A connection that was never made has no state, only the sentence of the server, in English on most of them.
+_BY_SENTENCE: Final = (
+    ("certificate", "proof"),
+    ("password", "28"),
+    ("pg_hba.conf", "28"),
+    ('role "', "28"),
+    ('database "', "3D"),
+)
 
 
 def error_of(error: Exception) -> PerdureError:
@@ -75,7 +85,8 @@ def error_of(error: Exception) -> PerdureError:
     if isinstance(error, psycopg.DataError):
         return InvalidInput("A text with a NUL character, or a value that is too large, cannot be stored.")
     if isinstance(error, psycopg.OperationalError):
-        return unreachable()
+        of_class = next((number for said, number in _BY_SENTENCE if said in str(error)), "08")
+        return _BY_CLASS[of_class]()
     return StoreError(f"The driver of the database failed: {type(error).__name__}.")
 
 

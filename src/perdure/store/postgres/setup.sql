@@ -16,12 +16,6 @@ ALTER TABLE perdure.{table} ENABLE ROW LEVEL SECURITY;
 -- Nor by the owner.
 ALTER TABLE perdure.{table} FORCE ROW LEVEL SECURITY;
 
--- name: has_policy
--- PostgreSQL cannot make a policy only where there is none.
-SELECT EXISTS (
-    SELECT 1 FROM pg_policies WHERE schemaname = %(schema)s AND tablename = %(table)s AND policyname = 'one_namespace'
-);
-
 -- name: partition
 -- One of several equal parts of a table, by the hash of the namespace.
 CREATE TABLE IF NOT EXISTS perdure.{table}_p{part}

@@ -41,7 +41,7 @@ def watch(connections: Forkable) -> None:
 
 
 def is_open(identity: FileIdentity) -> bool:
-    """Whether this process has connections to the file: then nobody else in it may open the file."""
+    """Whether this process has connections to the file: then no other code of it may open the file."""
     return any(connections.holds(identity) for connections in list(_open))
 
 

@@ -53,7 +53,7 @@ _LAST_HASH: Final = b"\xff" * 33
 _LONG_AGO: Final = -(1 << 62)
 # As SQLite reads it.
 _NO_LIMIT: Final = -1
-# Seconds, for whoever writes an index file to notice that it is not wanted.
+# Seconds that a writer of an index file has to notice that the file is not wanted any more.
 _PATIENCE: Final = 2.0
 
 

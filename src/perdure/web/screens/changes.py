@@ -7,11 +7,11 @@ from itertools import groupby
 from typing import Final
 
 from perdure.model import BY_MODEL, Revision
-from perdure.text.preview import clip, one_line
+from perdure.text.preview import clip
 from perdure.web.actions import action_form, field_form
 from perdure.web.layout import back_then, data_table, empty, spoken
 from perdure.web.markup import Child, Markup, a, div, h2, li, nav, p, section, small, span, ul
-from perdure.web.results import count, receipt_screen, told_changes
+from perdure.web.results import count, line_text, receipt_screen, told_changes
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 
@@ -53,8 +53,18 @@ def waiting_line(visit: Visit) -> Child:
         if found:
             more = "+" if len(found) >= PAGE else ""
             told.append(a(f"{len(found)}{more} {one if len(found) == 1 else many}", href=visit.link("review")))
-    is_well = span("Nothing waits for you.") if not told else [span("Waits for you: "), told]
-    return div(is_well, a("How the store is", href=visit.link("health")), class_="waiting", role="status")
+    waits = span("Nothing waits for you.") if not told else [span("Waits for you: "), told]
+    return div(div(waits, class_="row"), health_line(visit), class_="waiting", role="status")
+
+
+def health_line(visit: Visit) -> Markup:
+    left: Child = None
+    if visit.may("egress", whole_store=True):
+        calls = visit.memory.egress(limit=1).calls
+        left = ["Something last left this machine ", when(calls[0].at, visit.now), ". "] if calls else (
+            "Nothing has ever left this machine. "
+        )  # fmt: skip
+    return small(left, a("How the store is", href=visit.link("health")))
 
 
 def batches(lines: Sequence[Revision]) -> Iterator[list[Revision]]:
@@ -71,7 +81,7 @@ def batch_row(visit: Visit, lines: Sequence[Revision], *, is_new: bool = False) 
         [" in ", a(clip(change.session, 24), href=visit.link("session", id=change.session))] if change.session else None
     )
     texts = [
-        li(a(f"#{line.number}", href=visit.link("memory", n=line.number)), " ", one_line(_text(line)), class_="changed")
+        li(a(f"#{line.number}", href=visit.link("memory", n=line.number)), " ", line_text(line), class_="changed")
         for line in lines[:_SHOWN]
     ]
     more = len(lines) - _SHOWN
@@ -86,7 +96,7 @@ def batch_row(visit: Visit, lines: Sequence[Revision], *, is_new: bool = False) 
             span("new ", class_="badge ok") if is_new else None,
             span(told_changes(lines), class_="did"),
             small(
-                span(f"by {change.actor}{' (model)' if by_model else ''}"), session, " ", when(change.at, visit.now),
+                span(f"by {change.actor}{' (a model)' if by_model else ''}"), session, ", ", when(change.at, visit.now),
                 " ", a("details", href=visit.link("log", batch=change.batch)),
             ),
             undo,
@@ -95,12 +105,6 @@ def batch_row(visit: Visit, lines: Sequence[Revision], *, is_new: bool = False) 
         ul(texts, li(f"and {more} more") if more > 0 else None, class_="changes"),
         data_row=True,
     )  # fmt: skip
-
-
-def _text(line: Revision) -> str:
-    if line.record is None:
-        return "its text is gone"
-    return clip(one_line(line.record.title or line.record.text), 140)
 
 
 def log(visit: Visit) -> Shown:

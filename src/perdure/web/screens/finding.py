@@ -62,18 +62,21 @@ def filters_of(visit: Visit) -> dict[str, Any]:
 
 def filters_in_force(visit: Visit, filters: dict[str, Any]) -> list[Markup]:
     """The filters in force; each leads to the list without it."""
+    given = {name: (value,) if isinstance(value, str) else value for name, value in filters.items()}
     return [
         a(
-            f"{name}: {each} ✕", href=visit.here(**{name: None, "after": None}), class_="badge",
-            aria_label=f"Without {name} {each}",
+            f"{name}: {each} ✕", class_="badge", aria_label=f"Without {name} {each}",
+            href=visit.here(**{name: tuple(other for other in values if other != each), "after": None}),
         )
-        for name, value in filters.items()
-        for each in ([value] if isinstance(value, str) else value)
+        for name, values in given.items()
+        for each in values
     ]  # fmt: skip
 
 
 def filter_form(visit: Visit, filters: dict[str, Any]) -> Markup:
-    kept = {name: value for name, value in visit.query.items() if name in {"q", "known_at", "as_of", "known", "true"}}
+    kept = {
+        name: value for name, value in visit.query.items() if name in {"q", "known_at", "as_of", "known", "true", "end"}
+    }
     fields: list[Markup] = []
     for name in ("tags", "category", "tier", "states", "since", "until"):
         value, id = filters.get(name), f"by-{name}"
@@ -166,7 +169,7 @@ def search(visit: Visit) -> Shown:
 
 
 def hit_row(visit: Visit, hit: Hit, question: str, past: BackThen) -> Markup:
-    record = hit.record
+    record, passage = hit.record, marked(passage_of(hit), question)
     notes = [*map(str, hit.contradicts), *([str(hit.outdated)] if hit.outdated else [])]
     is_past = past != BackThen()
     acts = None if is_past else action_form(visit, "forget", {"what": record.number}, plain=True)
@@ -175,10 +178,10 @@ def hit_row(visit: Visit, hit: Hit, question: str, past: BackThen) -> Markup:
             relevance_bar(hit.relevance),
             span(f"{hit.relevance:.2f}", class_="figure", aria_label=f"relevance {hit.relevance:.2f}"),
             span(f"#{record.number}", class_="number"),
-            memory_link(visit, record, past),
+            memory_link(visit, record, past, None if record.title else passage),
             class_="line",
         ),
-        p(marked(passage_of(hit), question), class_="text"),
+        p(passage, class_="text") if record.title else None,
         div(
             badges(visit, record), small(when(record.valid_at or record.created_at, visit.now)),
             [span(note, class_="badge gone") for note in notes], acts, class_="about",

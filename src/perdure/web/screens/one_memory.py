@@ -118,7 +118,7 @@ def acts(visit: Visit, record: Record) -> Markup:
         )
         shown = [
             correct_it,
-            action_form(visit, "forget", {"what": number}),
+            action_form(visit, "forget", {"what": number}, plain=True),
             action_form(visit, "useful", {"ref": number, "useful": "yes"}, plain=True),
             action_form(visit, "useful", {"ref": number, "useful": "no"}, title="Not useful", plain=True),
         ]
@@ -143,7 +143,8 @@ def spans(record: Record, lines: Sequence[Revision]) -> list[TimeBar]:
 
 def origin(visit: Visit, record: Record, lines: Sequence[Revision]) -> Markup:
     change = lines[0].change
-    by = f"{change.actor}{' (a model)' if change.surface.endswith(BY_MODEL) else ''}, by {change.surface}"
+    model = " (a model)" if change.surface.endswith(BY_MODEL) else ""
+    by = f"{change.actor}{model}, through {change.surface.removesuffix(BY_MODEL)}"
     rows: list[tuple[str, Child]] = [("written", [by, ", ", when(change.at, visit.now)])]
     if session := record.session_id or change.session:
         rows.append(("session", a(session, href=visit.link("session", id=session))))

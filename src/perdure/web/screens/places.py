@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from perdure.clock import format_local
 from perdure.model import STATES, Page
 from perdure.web.markup import Child, Markup, join, p, span
 from perdure.web.visit import PAGE, BackThen, Visit, when
@@ -30,8 +31,8 @@ def oldest_of(visit: Visit) -> datetime | None:
 
 def past_line(visit: Visit, past: BackThen) -> Child:
     told = [
-        span(f"{word} then: ", when(moment, visit.now))
+        span(f"as it was {word} on {format_local(moment)} (", when(moment, visit.now), ")")
         for word, moment in (("known", past.known_at), ("true", past.as_of))
         if moment
     ]
-    return p("As it was: ", join(told, Markup(", ")), class_="note") if told else None
+    return p("This is not now: ", join(told, Markup(", ")), ".", class_="note") if told else None

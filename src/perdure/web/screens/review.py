@@ -7,7 +7,7 @@ from typing import Final
 from perdure.learn.results import Proposal
 from perdure.web.actions import action_form
 from perdure.web.layout import back_then, empty, memory_list, spoken
-from perdure.web.markup import Child, Markup, a, code, div, h2, h3, li, p, pre, section, small, span, ul
+from perdure.web.markup import Child, Markup, a, div, h2, h3, kbd, li, p, pre, section, small, span, ul
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 
@@ -27,8 +27,8 @@ def review(visit: Visit) -> Shown:
     parts: list[Child] = []
     if proposals:
         parts.append(section(
-            h2("Pairs"), p("Each decision can be taken back. Keys: ", code("j k"), " move, ", code("a"), " accepts, ",
-                           code("r"), " keeps both, ", code("u"), " takes back.", class_="note"),
+            h2("Pairs"), p("Each decision can be taken back. Keys: ", kbd("j"), " ", kbd("k"), " move, ", kbd("a"),
+                           " accepts, ", kbd("r"), " keeps both, ", kbd("u"), " takes back.", class_="note"),
             ul([pair(visit, proposal) for proposal in proposals], class_="pairs"),
         ))  # fmt: skip
     if offers:
@@ -99,6 +99,6 @@ def pair(visit: Visit, proposal: Proposal) -> Markup:
         p(asked, " ", small(f"{'; '.join(proposal.reasons)}.{near}")),
         div(sides, class_="sides"),
         p("One memory for both would say: ", proposal.text) if proposal.text else None,
-        div(merge, action_form(visit, "reject", {"proposal": proposal.number}), class_="row"),
+        div(merge, action_form(visit, "reject", {"proposal": proposal.number}, plain=True), class_="row"),
         data_row=True,
     )

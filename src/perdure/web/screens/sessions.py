@@ -178,7 +178,7 @@ def told(visit: Visit, kept: KeptStart | None) -> Markup:
 def entries(visit: Visit, title: str, listed: Sequence[Mapping[str, Any]]) -> Child:
     if not listed:
         return None
-    return section(h2(title), ul([li(entry_row(visit, entry), data_row=True) for entry in listed], class_="memories"))
+    return section(h3(title), ul([li(entry_row(visit, entry), data_row=True) for entry in listed], class_="memories"))
 
 
 def entry_row(visit: Visit, entry: Mapping[str, Any]) -> Child:

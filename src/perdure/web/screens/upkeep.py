@@ -10,12 +10,16 @@ from perdure.location import from_home
 from perdure.settings import in_force
 from perdure.text.secrets import redact
 from perdure.web.actions import action_form, field_form
-from perdure.web.layout import copied, data_table, empty, spoken
+from perdure.web.layout import copied, data_table, each_of, empty, spoken
 from perdure.web.markup import Child, a, dd, div, dl, dt, h2, kbd, p, section, span
 from perdure.web.visit import Shown, Visit, when
 
 _DAY_HEADS: Final = ("day", "model", "host", "requests", "texts", "bytes", "tokens", "cost")
 _CALL_HEADS: Final = ("when", "host", "purpose", "texts", "bytes", "outcome")
+_JUMPS: Final = (
+    "t today, m memories, s sessions, r review, f facts, c conversations, l log, b back then, h health, "
+    "e what left the machine, x erased, n new memory"
+)
 _USERINFO: Final = re.compile(r"//[^/\s@]+@")
 
 
@@ -91,7 +95,7 @@ def settings(visit: Visit) -> Child:
     if not visit.may("work", whole_store=True):
         return None
     rows = [
-        (setting.name, _USERINFO.sub("//…@", redact(from_home(str(setting.value))).text), from_home(setting.origin))
+        (setting.name, _USERINFO.sub("//…@", redact(from_home(_told(setting.value))).text), from_home(setting.origin))
         for setting in in_force(os.environ)
         if setting.origin != "default" or setting.name in {"store", "embedder", "llm", "egress"}
     ]
@@ -99,10 +103,15 @@ def settings(visit: Visit) -> Child:
                    p("All others have their defaults: ", span("perdure config"), ".", class_="note"))  # fmt: skip
 
 
+def _told(value: object) -> str:
+    """A setting as it is typed."""
+    return ", ".join(map(str, each_of(value))) or "none"
+
+
 def egress(visit: Visit) -> Shown:
     """Everything that left the machine, and never a word of it."""
     found = visit.memory.egress(limit=200)
-    allowed = ", ".join(found.allowed) or "none: nothing may leave"
+    hosts = ", ".join(found.allowed)
     days = [
         (day.day, f"{day.provider}:{day.model}", day.host, day.requests, day.texts, f"{day.sent_bytes:,}",
          f"{day.input_tokens + day.output_tokens:,}", "" if day.cost is None else f"{day.cost:.4f}")
@@ -112,7 +121,7 @@ def egress(visit: Visit) -> Shown:
         (when(call.at, visit.now), call.host, call.purpose, call.items, f"{call.sent_bytes:,}", call.outcome)
         for call in found.calls
     ]
-    body: list[Child] = [p(f"Hosts that texts may be sent to: {allowed}.")]
+    body: list[Child] = [p(f"Texts may be sent to: {hosts}." if hosts else "No text may be sent anywhere.")]
     if not calls:
         body.append(empty("Nothing has ever left this machine.", "perdure config get egress"))
     else:
@@ -131,7 +140,7 @@ def keys(visit: Visit) -> Shown:
     told = (
         ("/", "search"), ("j k", "the next and the previous line"), ("Enter", "open it"), ("e", "correct it"),
         ("f", "forget it"), ("a r", "accept, or keep both"), ("u", "take back what was just done, or this change"),
-        ("g, then a letter", "another screen: t today, m memories, s sessions, r review, l log, h health"),
+        ("g, then a letter", f"another screen: {_JUMPS}"),
         ("?", "this list"),
     )  # fmt: skip
     return Shown("Keys", dl([[dt(kbd(key)), dd(what)] for key, what in told]), **spoken(visit, "recall", "…"))

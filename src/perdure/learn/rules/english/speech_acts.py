@@ -94,12 +94,6 @@ def _parts(sentence: str) -> Iterator[tuple[str, str]]:
     yield sentence[start:], ""
 
 
-def is_order(words: list[str]) -> bool:
-    """Whether it begins as an imperative does: `take a look at my …`, `don't worry`."""
-    first = words[1] if words[0] in {"please", "just", "always", "never"} and len(words) > 1 else words[0]
-    return first in _ORDERS or first in {"don't", "please"}
-
-
 def _is_joke(sentence: str) -> bool:
     return _JOKE.search(sentence) is not None and _NO_JOKE.search(sentence) is None
 
@@ -312,4 +306,3 @@ _JOINTS: Final = frozenset("and but so because if when while as like since where
 _BEFORE_OBJECTS: Final = frozenset(
     "about ask asked at by for from gave give help helped meet met of on saw see show tell than to told with".split()
 )
-_ORDERS: Final = BASE - frozenset("hope love like need want wish miss work play go".split())

@@ -130,8 +130,3 @@ def third_person(verb: str) -> str:
 
 def is_adverb(word: str) -> bool:
     return word in ADVERBS or (word.endswith("ly") and word not in BASE)
-
-
-def is_finite(verb: str) -> bool:
-    """Whether it may be what `I` or `we` do: a word that is no verb keeps `I, Claudius` from becoming a statement."""
-    return verb in BASE or verb in _IRREGULAR or verb in MODALS or is_past(verb)

@@ -157,7 +157,7 @@ def _staged(source: str, partial: str) -> Generator[tuple[Pool, bool]]:
             damage = staging.damage_of(copy)
         except StoreError as error:
             sentence = error.sentence.replace(file.path, source)
-            # What a damaged store needs is no help with a copy of one.
+            # The remedy for a damaged store does not help with a damaged copy.
             remedy = _OTHER_COPY if isinstance(error, StoreDamaged) else error.advice
             told = sentence if sentence.startswith(source) else f"{source} cannot be used: {sentence}"
             raise BackupFailed(told, remedy=remedy) from error

@@ -97,7 +97,7 @@ def state_of(path: Path) -> tuple[int, ...]:
 
 
 def connect_foreign(path: Path) -> apsw.Connection:
-    """Where nobody writes, SQLite need not make files beside it, nor take a lock; else it does as all readers do."""
+    """If no process writes to the file, SQLite opens it without a lock and makes no files beside it."""
     in_use = any(Path(f"{path}{end}").exists() and Path(f"{path}{end}").stat().st_size for end in ("-wal", "-journal"))
     options = "mode=ro" if in_use else "mode=ro&immutable=1"
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
