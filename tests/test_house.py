@@ -169,13 +169,18 @@ def test_no_class_name_means_two_things():
     ids=["words", "local"],
 )
 def test_one_write_and_one_read_pass_few_functions_and_files(
-    tmp_path: Path, embedder: WordEmbedder | str, most: tuple[tuple[int, int], tuple[int, int]]
+    tmp_path: Path,
+    embedder: WordEmbedder | str,
+    most: tuple[tuple[int, int], tuple[int, int]],
+    monkeypatch: pytest.MonkeyPatch,
 ):
     from perdure import Memory
     from perdure.embed import local
 
     if embedder == "local" and local.unavailable():
         pytest.skip("the packaged model is not installed")
+    # The thread that writes use ends after a second without any, and on a slow machine the read would start it again.
+    monkeypatch.setattr("perdure.store.use.DELAY", 3600.0)
     with Memory(tmp_path / "m.db", embedder=embedder) as memory:
         for n in range(30):
             memory.remember(f"Memory number {n} speaks of the river and of bridge {n * 7}")
@@ -189,12 +194,13 @@ def test_one_write_and_one_read_pass_few_functions_and_files(
         assert len(files) <= most_files, sorted(files)
 
 
-def test_a_write_that_is_near_nothing_is_compared_with_nothing(tmp_path: Path):
+def test_a_write_that_is_near_nothing_is_compared_with_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from perdure import Memory
     from perdure.embed import local
 
     if local.unavailable():
         pytest.skip("the packaged model is not installed")
+    monkeypatch.setattr("perdure.store.use.DELAY", 3600.0)
     with Memory(tmp_path / "m.db", embedder="local") as memory:
         for n in range(30):
             memory.remember(f"Memory number {n} speaks of the river and of bridge {n * 7}")
