@@ -91,14 +91,11 @@ class Browser:
         finally:
             context.close()
 
-    def serious(self, visitor: Visitor, rules: str = "") -> list[str]:
-        """What axe finds that keeps people out, by all rules or by one. It is run past the policy, as the tools of a
-        developer are.
-        """
+    def serious(self, visitor: Visitor) -> list[str]:
+        """What axe finds that keeps people out. It is run past the policy, as the tools of a developer are."""
         session = visitor.page.context.new_cdp_session(visitor.page)
         session.send("Runtime.evaluate", {"expression": self.axe})
-        only = json.dumps({"runOnly": rules.split()} if rules else {})
-        asked = {"expression": f"axe.run({only}).then(found => JSON.stringify(found.violations))", "awaitPromise": True}
+        asked = {"expression": "axe.run().then(found => JSON.stringify(found.violations))", "awaitPromise": True}
         told = session.send("Runtime.evaluate", {**asked, "returnByValue": True})
         found: list[dict[str, Any]] = json.loads(told["result"]["value"])
         return [
