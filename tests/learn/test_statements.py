@@ -40,7 +40,8 @@ def the_only(text: str) -> Statement:
     [
         ("I live in Oslo.", "Ana lives in Oslo", "identity", "lives_in", "Oslo"),
         ("i live in oslo", "Ana lives in oslo", "identity", "lives_in", "oslo"),
-        ("I live in the US.", "Ana lives in the US", "identity", "lives_in", "the US"),
+        ("I live in the US.", "Ana lives in the US", "identity", "country", "the US"),
+        ("I moved to the US.", "Ana moved to the US", "identity", "lives_in", "the US"),
         ("I moved from Osaka to Tokyo.", "Ana moved from Osaka to Tokyo", "identity", "lives_in", "Tokyo"),
         ("Actually I'm 34, not 33.", "Ana is 34, not 33", "identity", "age", "34"),
         ("I work as a nurse at Charité.", "Ana works as a nurse at Charité", "identity", "job", "nurse"),

@@ -92,13 +92,16 @@ def test_answers_are_those_of_an_index(everyday: tuple[Memory, Callable[[], Memo
     whole, fresh = everyday
     questions = [case["question"] for case in EVERYDAY["questions"]]
     questions += ["what was repaired in the kitchen?", '"curtain of the attic"', "the stove", "wallpaper", "Jonas"]
+    # What names a time is answered from an index.
+    of_a_time = {case["question"] for case in EVERYDAY["questions"] if "only" in case}
     places: list[bool] = []
     for question in questions[::2] if not filters else questions[::6] + questions[-5:]:
         with fresh() as part:
             answer = asked(part, question, filters)
         compare(question, asked(whole, question, filters), answer)
-        places.append(was_inside(answer))
-    # Those that name a time are answered from an index.
+        if question not in of_a_time:
+            places.append(was_inside(answer))
+    # Some others name a time, too.
     assert sum(places) > len(places) * 3 // 4
 
 
