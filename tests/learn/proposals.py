@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perdure import Memory, Proposal, Record
 from perdure.learn.proposals import ProposalKind, propose
+from perdure.providers.call import ProviderCall
 
 TEA = ("Ada likes tea.", "Ada is fond of tea.")
 
@@ -21,6 +22,19 @@ def proposed(memory: Memory, first: Record, second: Record, kind: ProposalKind =
         return propose(
             services, writer, batch, kind=kind, first=first, second=second, reasons=["the words differ"], cosine=0.85
         )
+
+
+def parked(memory: Memory, number: int, output: str, *, model: str) -> None:
+    """What a language model said that could not be used, as `work` parks it, and the call that brought it."""
+    services = memory._services  # There is no public door without a model that fails.
+    services.store.park(
+        memory._namespace, purpose="keywords", memory=number, model=model, error=output, output=output, attempts=1,
+        at=services.context.clock(),
+    )  # fmt: skip
+    services.store.record_calls([ProviderCall(
+        at=services.context.clock(), provider="openai", model=model, host=model, purpose=output, items=1, sent_bytes=1,
+        received_bytes=1,
+    )])  # fmt: skip
 
 
 def only(memory: Memory) -> Proposal:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from learn.proposals import proposed
+from learn.proposals import parked, proposed
 from web.hostile_texts import HOSTILE
 from web.pages import Answer, Page, fields_of, page_of
 
@@ -372,6 +372,7 @@ def test_hostile_texts_are_shown_as_texts_in_every_field_of_every_screen(page: P
         done = agent.remember(text, title=plain[:100], tags=[session[:40].replace(",", "")], metadata={"said": text})
         agent.update(done.record.number, text=f"{text} again")
         remembered.conversation(session).add_message("user", text)
+        parked(remembered, done.record.number, text, model=session)
         entry = {"number": 1, "namespace": session, "id": "x", "title": text, "text": text, "score": 1.0,
                  "explain": {session: {"contribution": 1.0, "about": text}}}  # fmt: skip
         keep(KeptStart(
@@ -391,7 +392,7 @@ def test_hostile_texts_are_shown_as_texts_in_every_field_of_every_screen(page: P
         require_no_markup(page.post("erase", what=done.record.number, back="log"), "erase", text)
         require_no_markup(page.post("remember", text=text, key=text, back="./"), "remember", text)
         assert page.post("remember", text="x", back=text).status in {303, 400}
-    for name in ("", "memories", "sessions", "conversations", "health", "facts", "log"):
+    for name in ("", "memories", "sessions", "conversations", "health", "facts", "log", "egress", "review"):
         require_no_markup(page.get(name), name, "")
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-from learn.proposals import proposed
+from learn.proposals import parked, proposed
 from web.hostile_texts import HOSTILE
 from web_browser.conftest import told
 
@@ -342,6 +342,7 @@ def hostile(memory: Memory, clock: HandClock) -> dict[str, int]:
         ).record.number
         agent.update(number, text=f"{text} again")
         memory.conversation(plain).add_message(plain[:40] or "user", text)
+        parked(memory, number, text, model=plain)
         other = agent.remember(f"{text} or not", key=f"said:{number}", category="preference", source_project=plain)
         proposed(memory, agent.get(number), other.record, "conflict" if number % 2 else "merge")
         entry = {"number": number, "namespace": plain, "id": "x", "title": text, "text": text, "score": 1.0,
