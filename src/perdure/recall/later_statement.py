@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 # on the questions of our chats, with those of LoCoMo at a twentieth of their number (docs/design.md).
 NEARLY: Final = 0.1
 NEARLY_CHANGED: Final = 0.4
-# Whoever says two things at one time means both.
-_LATER: Final = timedelta(hours=1)
-# What is longer says several things.
-_LONGEST: Final = 320
-# Of so many hits one may come first.
-_LOOKED_AT: Final = 6
-_HIGHEST: Final = 0.9999
+# Two statements within this time are both meant.
+_MIN_TIME_APART: Final = timedelta(hours=1)
+# A longer text says several things.
+_MAX_STATEMENT_CHARACTERS: Final = 320
+# How many of the first hits are looked at, the first one included.
+_MAX_HITS_COMPARED: Final = 6
+_MAX_RELEVANCE: Final = 0.9999
 _ABOUT: Final = "It was said after #{} and answers nearly as well."
 _CHANGED: Final = pattern(
     r"\b(?:any ?more|as of|back to|chang(?:ed|es)|(?:up|down) to|finally|from now on|gave up|instead|left|moved|new"
@@ -49,8 +49,8 @@ _CHANGED: Final = pattern(
 
 
 def with_later_first(hits: Mapping[Key, Hit], certainty: float) -> dict[Key, Hit]:
-    """The hits, a later statement before the first one if that fits. `certainty` is what is left of the evidence among
-    so many memories.
+    """The hits, with a later statement before the first one where that fits. `certainty` is the share of the evidence
+    that counts in a store of this size.
     """
     placed = dict(hits)
     first = next(iter(placed), None)
@@ -59,7 +59,7 @@ def with_later_first(hits: Mapping[Key, Hit], certainty: float) -> dict[Key, Hit
     best = placed[first]
     left = {
         key: (NEARLY_CHANGED if _CHANGED.search(hit.record.text) else NEARLY) * certainty - _ahead(best, hit)
-        for key, hit in islice(placed.items(), _LOOKED_AT)
+        for key, hit in islice(placed.items(), _MAX_HITS_COMPARED)
         if key[0] == first[0] and hit.outdated is None and _is_later(best.record, hit.record)
     }
     chosen = max(left, key=left.__getitem__, default=first)
@@ -77,7 +77,7 @@ def with_later_first(hits: Mapping[Key, Hit], certainty: float) -> dict[Key, Hit
 
 
 def _ahead(first: Hit, second: Hit) -> float:
-    above, below = (log_odds(min(max(hit.relevance, 1 - _HIGHEST), _HIGHEST)) for hit in (first, second))
+    above, below = (log_odds(min(max(hit.relevance, 1 - _MAX_RELEVANCE), _MAX_RELEVANCE)) for hit in (first, second))
     return above - below
 
 
@@ -85,9 +85,9 @@ def _is_statement(record: Record) -> bool:
     """Whether the user of an assistant said it, or rules learned it from what they said, in few words."""
     speaker = record.metadata.get(SPEAKER)
     is_of_user = record.conversation_id is not None and isinstance(speaker, str) and is_user_role(speaker)
-    return is_of_user and len(record.text) <= _LONGEST
+    return is_of_user and len(record.text) <= _MAX_STATEMENT_CHARACTERS
 
 
 def _is_later(one: Record, other: Record) -> bool:
     is_trusted = TRUSTS.index(other.trust) <= TRUSTS.index(one.trust)
-    return is_trusted and _is_statement(other) and when(other) - when(one) > _LATER
+    return is_trusted and _is_statement(other) and when(other) - when(one) > _MIN_TIME_APART
