@@ -67,11 +67,15 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     """Unit vectors of texts: the mean of the last layer over the tokens of each."""
 
+    words: Tensor
+    positions: Tensor
+
     def __init__(self, weights: Weights) -> None:
         super().__init__()
         types = weights["embeddings.token_type_embeddings.weight"][0]
-        self.words = tensor(weights["embeddings.word_embeddings.weight"])
-        self.positions = tensor(weights["embeddings.position_embeddings.weight"] + types)
+        self.register_buffer("words", tensor(weights["embeddings.word_embeddings.weight"]), persistent=False)
+        positions = weights["embeddings.position_embeddings.weight"] + types
+        self.register_buffer("positions", tensor(positions), persistent=False)
         self.start = norm(weights, "embeddings.LayerNorm")
         self.layers = nn.ModuleList(Layer(weights, f"encoder.layer.{number}.") for number in range(LAYERS))
 
@@ -90,13 +94,13 @@ class Encoder(nn.Module):
         parts: list[Tensor] = []
         for start in range(0, len(order), together):
             rows = [texts[number] for number in order[start : start + together]]
-            padded = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
+            padded = np.zeros((len(rows), max(map(len, rows))), np.int64)
             for place, row in enumerate(rows):
-                padded[place, : len(row)] = torch.tensor(row)
-            parts.append(self(padded))
-        back = torch.empty(len(order), dtype=torch.long)
-        back[torch.tensor(order)] = torch.arange(len(order))
-        return torch.cat(parts)[back]
+                padded[place, : len(row)] = row
+            parts.append(self(torch.from_numpy(padded).to(self.words.device)))
+        back = np.empty(len(order), np.int64)
+        back[order] = np.arange(len(order))
+        return torch.cat(parts)[torch.from_numpy(back).to(self.words.device)]
 
     def published_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
         """The weights that training moves, by their published names."""
@@ -109,7 +113,9 @@ class Encoder(nn.Module):
                 yield f"encoder.layer.{number}.{PUBLISHED[ours]}.{kind}", parameter
 
     def changed(self) -> dict[str, NDArray[np.float32]]:
-        return {name: parameter.detach().numpy().astype(np.float32) for name, parameter in self.published_parameters()}
+        return {
+            name: parameter.detach().cpu().numpy().astype(np.float32) for name, parameter in self.published_parameters()
+        }
 
 
 def tensor(values: NDArray[np.float32]) -> Tensor:

@@ -13,9 +13,12 @@ import json
 import math
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.queues import Queue
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import torch
@@ -42,7 +45,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 RANK: Final = 48
-# In a step: so many pairs of our own topics, of public sources, and of turns of talks.
+# In a step, as often as --draws says: so many pairs of our own topics, of public sources, and of turns of talks.
 OWN: Final = 44
 PUBLIC: Final = 4
 TALKS_DRAWN: Final = 16
@@ -59,6 +62,8 @@ SCALE: Final = 16.0
 TOGETHER: Final = 16
 WARM_UP: Final = 40
 SMOOTHING: Final = 0.05
+# So many steps may wait until they are taken.
+MOST_AHEAD: Final = 64
 MATRICES: Final = ("query", "key", "value", "mix", "widen", "narrow")
 
 
@@ -92,7 +97,8 @@ class Judge(nn.Module):
         self.head = nn.Linear(WIDTH, len(LABELS))
 
     def forward(self, pairs: Sequence[Sequence[int]]) -> Tensor:
-        return self.head(SCALE * self.encoder.encode(pairs, TOGETHER))
+        together = TOGETHER if self.head.weight.device.type == "cpu" else len(pairs)
+        return self.head(SCALE * self.encoder.encode(pairs, together))
 
     def add_factors(self, factors: Mapping[str, NDArray[np.int16]]) -> None:
         """Start where a judge stands that training/delta.py wrote."""
@@ -121,7 +127,9 @@ class Judge(nn.Module):
             for name in MATRICES:
                 setattr(layer, name, getattr(layer, name).merged())
         head = {"head.weight": self.head.weight * SCALE, "head.bias": self.head.bias}
-        return self.encoder.changed() | {name: one.detach().numpy().astype(np.float32) for name, one in head.items()}
+        return self.encoder.changed() | {
+            name: one.detach().cpu().numpy().astype(np.float32) for name, one in head.items()
+        }
 
 
 def pair_tokens(tokenizer: Tokenizer, pair: Pair) -> list[int]:
@@ -135,10 +143,10 @@ def measure(judge: Judge, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> str:
     """How many are right, what share of the ends is found, and what share of the others is taken for one."""
     judge.eval()
     rows = [pair_tokens(tokenizer, pair) for pair in pairs]
-    with torch.autocast("cpu", torch.bfloat16):
+    with torch.autocast(judge.head.weight.device.type, torch.bfloat16):
         logits = torch.cat([judge(rows[start : start + 256]) for start in range(0, len(rows), 256)])
     judge.train()
-    shares = functional.softmax(logits.float(), dim=1).numpy()
+    shares = functional.softmax(logits.float(), dim=1).cpu().numpy()
     truth = np.array([LABELS.index(pair.label) for pair in pairs])
     ends, is_end = shares[:, LABELS.index(ENDS)], truth == LABELS.index(ENDS)
 
@@ -147,6 +155,59 @@ def measure(judge: Judge, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> str:
         return f"p>{least}: ends {found}, others {(ends[~is_end] > least).mean():.3f}"
 
     return "; ".join([f"right {(shares.argmax(1) == truth).mean():.3f}", *map(above, (0.5, 0.8, 0.9))])
+
+
+class DrawnStep(NamedTuple):
+    pairs: list[list[int]]
+    labels: list[int]
+
+
+class StepSampler:
+    """Draws whole steps, as token numbers and labels. A process of its own may make them ahead."""
+
+    def __init__(self, options: argparse.Namespace, seed: int) -> None:
+        trained, judging = held_out(read_topics())
+        topics = [*trained, *judging] if options.all else trained
+        self._own = PairSampler(topics, seed, short_turns(options.talks))
+        self._public = PublicSampler(options.public, seed) if options.public else None
+        self._talks = TalkSampler(options.talks, PairSampler(trained, seed + 1), seed)
+        self._tokenizer = open_tokenizer(base_model(), TOKENS)
+        self._draws = options.draws
+
+    def draw(self) -> DrawnStep:
+        drawn = [self._own.draw() for _ in range(OWN * self._draws)]
+        drawn += (self._public.draw() for _ in range(PUBLIC * self._draws)) if self._public else ()
+        drawn += (self._talks.draw() for _ in range(TALKS_DRAWN * self._draws))
+        tokens = [pair_tokens(self._tokenizer, pair) for pair in drawn]
+        return DrawnStep(tokens, [LABELS.index(pair.label) for pair in drawn])
+
+
+def draw_ahead(options: argparse.Namespace, seed: int, steps: Queue[DrawnStep]) -> None:
+    """What a process of its own does, until it is ended."""
+    sampler = StepSampler(options, seed)
+    while True:
+        steps.put(sampler.draw())
+
+
+@contextmanager
+def drawing(options: argparse.Namespace) -> Generator[Callable[[], DrawnStep]]:
+    """What draws the next step: this process, or --processes of their own, which follow no order."""
+    if not options.processes:
+        yield StepSampler(options, options.seed).draw
+        return
+    context = get_context("spawn")
+    steps: Queue[DrawnStep] = context.Queue(MOST_AHEAD)
+    started = [
+        context.Process(target=draw_ahead, args=(options, options.seed * 100 + number, steps), daemon=True)
+        for number in range(options.processes)
+    ]
+    for one in started:
+        one.start()
+    try:
+        yield steps.get
+    finally:
+        for one in started:
+            one.terminate()
 
 
 class PublicSampler:
@@ -193,51 +254,50 @@ def short_turns(path: Path) -> list[str]:
     return [turn for talk in talks for turn in talk if len(turn.split()) <= MOST_WORDS_BESIDE]
 
 
-def train(judge: Judge, tokenizer: Tokenizer, options: argparse.Namespace) -> None:
-    torch.manual_seed(options.seed)
-    trained, judging = held_out(read_topics())
-    turns = short_turns(options.talks)
-    sampler = PairSampler([*trained, *judging] if options.all else trained, options.seed, turns)
-    public = PublicSampler(options.public, options.seed) if options.public else None
-    talks = TalkSampler(options.talks, PairSampler(trained, options.seed + 1), options.seed)
-    others = PairSampler(judging, options.seed, turns)
-    tests = {
+def tests_of(options: argparse.Namespace) -> dict[str, list[Pair]]:
+    """Pairs to judge by, of topics that are not trained on, and of talks."""
+    _, judging = held_out(read_topics())
+    others = PairSampler(judging, options.seed, short_turns(options.talks))
+    talks = TalkSampler(options.talks, PairSampler(judging, options.seed + 1), options.seed)
+    return {
         "held out": judging_pairs(judging, options.seed, 30),
         "unrelated": [others.of_two_topics() for _ in range(400)],
         "one thing": [others.of_one_thing() for _ in range(400)],
         "talks": [talks.draw() for _ in range(400)],
     }
-    for name, pairs in tests.items():
-        print(f"  {name}: {measure(judge, tokenizer, pairs)}", flush=True)
-    print(f"{len(trained)} topics to train on, {len(judging)} to judge by")
+
+
+def train(judge: Judge, tokenizer: Tokenizer, options: argparse.Namespace) -> None:
+    torch.manual_seed(options.seed)
+    tests = tests_of(options)
     moving = [parameter for parameter in judge.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(moving, lr=options.rate, weight_decay=0.01, betas=(0.9, 0.98))
-    began, step, done, total = time.monotonic(), 0, 0.0, 0.0
-    while done < 1:
-        spent = (time.monotonic() - began) / 60 / options.minutes if options.minutes else 0.0
-        done = max(spent, step / options.steps if options.steps else 0.0)
-        rate = options.rate * min(1.0, (step + 1) / WARM_UP) * max(0.02, 1 - done)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        drawn = [sampler.draw() for _ in range(OWN)]
-        drawn += (public.draw() for _ in range(PUBLIC)) if public else ()
-        drawn += (talks.draw() for _ in range(TALKS_DRAWN))
-        with torch.autocast("cpu", torch.bfloat16):
-            logits = judge([pair_tokens(tokenizer, pair) for pair in drawn])
-        truth = torch.tensor([LABELS.index(pair.label) for pair in drawn])
-        loss = functional.cross_entropy(logits.float(), truth, label_smoothing=SMOOTHING)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(moving, 1.0)
-        optimizer.step()
-        total += loss.item()
-        step += 1
-        if step % 25 == 0:
-            print(f"step {step}: {total / 25:.3f}; {(time.monotonic() - began) / 60:.1f} min, {done:.0%}", flush=True)
-            total = 0.0
-        if step % options.test_every == 0 or done >= 1:
-            for name, pairs in tests.items():
-                print(f"  {name}: {measure(judge, tokenizer, pairs)}", flush=True)
+    with drawing(options) as draw:
+        began, step, done, total = time.monotonic(), 0, 0.0, 0.0
+        while done < 1:
+            spent = (time.monotonic() - began) / 60 / options.minutes if options.minutes else 0.0
+            done = max(spent, step / options.steps if options.steps else 0.0)
+            rate = options.rate * min(1.0, (step + 1) / WARM_UP) * max(0.02, 1 - done)
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            drawn = draw()
+            with torch.autocast(options.device, torch.bfloat16):
+                logits = judge(drawn.pairs)
+            truth = torch.tensor(drawn.labels, device=options.device)
+            loss = functional.cross_entropy(logits.float(), truth, label_smoothing=SMOOTHING)
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(moving, 1.0)
+            optimizer.step()
+            total += loss.item()
+            step += 1
+            if step % 25 == 0:
+                minutes = (time.monotonic() - began) / 60
+                print(f"step {step}: {total / 25:.3f}; {minutes:.1f} min, {done:.0%}", flush=True)
+                total = 0.0
+            if step % options.test_every == 0 or done >= 1:
+                for name, pairs in tests.items():
+                    print(f"  {name}: {measure(judge, tokenizer, pairs)}", flush=True)
 
 
 def main() -> None:
@@ -248,6 +308,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=0.0, help="end after so long")
     parser.add_argument("--steps", type=int, default=0, help="end after so many steps")
     parser.add_argument("--rate", type=float, default=1.0e-3, help="the highest learning rate")
+    parser.add_argument("--draws", type=int, default=1, help="how many times 64 pairs a step takes")
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda for an accelerator")
+    parser.add_argument("--processes", type=int, default=0, help="so many processes draw the steps")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--test-every", type=int, default=200)
@@ -268,7 +331,7 @@ def main() -> None:
         judge.add_factors(dict(np.load(options.resume)))
     elif options.resume:
         judge.load_state_dict(torch.load(options.resume))
-    train(judge, tokenizer, options)
+    train(judge.to(options.device), tokenizer, options)
     torch.save(judge.state_dict(), options.out.with_suffix(".pt"))
     np.savez(options.out, **judge.changed())
     print(f"wrote {options.out}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from training import templates
+from training import templates, written
 from training.pairs import read_pairs
 from training.snapshots import Snapshot
 from training.sources import SOURCES
@@ -27,7 +27,7 @@ def collect(snapshots: Path) -> dict[str, Any]:
     """All groups by source, and pairs of sentences with their score. Every source has its own seed, so that a change in
     one does not change the others.
     """
-    groups: dict[str, list[Group]] = templates.build(Random(SEED))
+    groups: dict[str, list[Group]] = templates.build(Random(SEED)) | written.build(Random(SEED))
     for source in SOURCES:
         snapshot = Snapshot(snapshots, source.repository, source.commit)
         snapshot.text(source.licence_file)  # a source without its licence is refused

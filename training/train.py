@@ -36,22 +36,27 @@ from training.weights import ANCHORS, OTHER, WEIGHTS
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-# In a step: so many draws of a source, and of each so many questions, and so many other texts of the same conversation.
-DRAWS: Final = 5
+# In a step: so many questions of each draw, and so many other texts of the same conversation; for each draw so many
+# pairs and anchors.
 QUESTIONS: Final = 28
 OTHERS: Final = 10
-PAIRS: Final = 16
-ANCHORED: Final = 20
-ANCHOR_TEXTS: Final = 1500
+# Of each question so many texts that are mistaken for an answer, drawn from so many; when they are looked for, as
+# shares of the time. The very nearest are passed over where there are many texts: some of them answer as well.
+MISTAKEN: Final = 2
+NEAREST: Final = 24
+PASSED_OVER: Final = 2
+MANY: Final = 100
+LOOKED_FOR: Final = (0.12, 0.5)
+PAIRS: Final = 4
+ANCHORED: Final = 4
+ANCHOR_TEXTS: Final = 6000
 # Of a conversation, so many texts that answer no question are kept.
 MOST_OTHERS: Final = 150
 # A text of the data is cut here; longer ones come as several.
-TEXT_TOKENS: Final = 72
+TEXT_TOKENS: Final = 128
 TEMPERATURE: Final = 0.05
 PAIR_WEIGHT: Final = 0.4
 WARM_UP: Final = 20
-# So many layers stay as they are: the first ones know words, and training the others alone takes a quarter less time.
-FROZEN: Final = 2
 # The pairs that have a grade between 0 and 1.
 GRADED: Final = "own"
 
@@ -59,10 +64,13 @@ Tokens = Sequence[int]
 
 
 class Group(NamedTuple):
-    """Texts that belong together, and the questions about them with the numbers of the texts that answer."""
+    """Texts that belong together, the questions about them with the numbers of the texts that answer, and for each
+    question the numbers of the texts that are mistaken for an answer, as far as they were looked for.
+    """
 
     texts: Sequence[Tokens]
     questions: Sequence[tuple[Tokens, Sequence[int]]]
+    mistaken: list[Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +103,7 @@ def read_data(path: Path, tokenizer: Tokenizer) -> Data:
         place = {number: at for at, number in enumerate(kept)}
         gold = [[place[number] for number in one] for _, one in group["qs"]]
         questions = tokens([question for question, _ in group["qs"]])
-        return Group(tokens([group["docs"][number] for number in kept]), list(zip(questions, gold, strict=True)))
+        return Group(tokens([group["docs"][number] for number in kept]), list(zip(questions, gold, strict=True)), [])
 
     sources = {name: [read_group(group) for group in groups if group["qs"]] for name, groups in content["src"].items()}
     for name, alike in content["pairs"].items():
@@ -104,7 +112,7 @@ def read_data(path: Path, tokenizer: Tokenizer) -> Data:
         firsts, seconds = tokens([one for one, _ in same]), tokens([other for _, other in same])
         asked = [(first, [number]) for number, first in enumerate(firsts)]
         if asked:
-            sources[f"same {name}"] = [Group(seconds, asked)]
+            sources[f"same {name}"] = [Group(seconds, asked, [])]
     graded = content["pairs"][GRADED]
     firsts, seconds = tokens([one for one, _, _ in graded]), tokens([other for _, other, _ in graded])
     return Data(sources, [(*both, label) for *both, (_, _, label) in zip(firsts, seconds, graded, strict=True)])
@@ -113,9 +121,9 @@ def read_data(path: Path, tokenizer: Tokenizer) -> Data:
 class Sampler:
     """Draws steps, the same ones with the same seed."""
 
-    def __init__(self, data: Data, seed: int) -> None:
+    def __init__(self, data: Data, seed: int, draws: int) -> None:
         self._random = random.Random(seed)
-        self._data = data
+        self._data, self._draws = data, draws
         self._names = sorted(name for name, groups in data.sources.items() if groups)
         self._weights = [WEIGHTS.get(name, OTHER) for name in self._names]
         self._by_size = {name: [len(group.questions) ** 0.5 for group in data.sources[name]] for name in self._names}
@@ -123,13 +131,13 @@ class Sampler:
     def step(self) -> Step:
         step = Step([], [], [], [])
         seen: dict[tuple[int, ...], int] = {}
-        for name in self._random.choices(self._names, self._weights, k=DRAWS):
+        for name in self._random.choices(self._names, self._weights, k=self._draws):
             (group,) = self._random.choices(self._data.sources[name], self._by_size[name])
             self._draw(group, step, seen)
         return step
 
     def _draw(self, group: Group, step: Step, seen: dict[tuple[int, ...], int]) -> None:
-        chosen = self._random.sample(group.questions, min(QUESTIONS, len(group.questions)))
+        numbers = self._random.sample(range(len(group.questions)), min(QUESTIONS, len(group.questions)))
 
         def place(text: Tokens) -> int:
             key = tuple(text)
@@ -139,10 +147,15 @@ class Sampler:
             return seen[key]
 
         drawn: list[tuple[int, Sequence[int]]] = []
-        for question, gold in chosen:
+        for asked in numbers:
+            question, gold = group.questions[asked]
             drawn.append((len(step.questions), gold))
             step.questions.append(question)
             step.answers.append(place(group.texts[self._random.choice(gold)]))
+            if group.mistaken:
+                near = group.mistaken[asked]
+                for number in self._random.sample(near, min(MISTAKEN, len(near))):
+                    place(group.texts[number])
         for number in self._random.sample(range(len(group.texts)), min(OTHERS, len(group.texts))):
             place(group.texts[number])
         for row, gold in drawn:
@@ -150,7 +163,7 @@ class Sampler:
             step.also.extend((row, one) for one in places if one != step.answers[row])
 
     def pairs(self) -> list[tuple[Tokens, Tokens, float]]:
-        return self._random.sample(list(self._data.pairs), min(PAIRS, len(self._data.pairs)))
+        return self._random.sample(list(self._data.pairs), min(PAIRS * self._draws, len(self._data.pairs)))
 
     def anchors(self, count: int) -> list[Tokens]:
         """General texts and questions, and several texts in one."""
@@ -171,18 +184,20 @@ class Sampler:
 
 def question_loss(encoder: Encoder, step: Step) -> Tensor:
     vectors = encoder.encode([*step.questions, *step.texts])
+    device = vectors.device
     questions, texts = vectors.split([len(step.questions), len(step.texts)])
-    scores = (questions @ texts.T).float() / TEMPERATURE
+    with torch.autocast(device.type, enabled=False):
+        scores = (questions @ texts.T) / TEMPERATURE
     if step.also:
-        rows, columns = torch.tensor(step.also).T
-        scores = scores.index_put((rows, columns), torch.tensor(-1e4))
-    answers = torch.tensor(step.answers)
+        rows, columns = torch.tensor(step.also, device=device).T
+        scores = scores.index_put((rows, columns), torch.tensor(-1e4, device=device))
+    answers = torch.tensor(step.answers, device=device)
     loss = functional.cross_entropy(scores, answers)
     # The other way round, every text has to find its question among those of the step.
     back = scores[:, answers].T.clone()
     same = answers[:, None] == answers[None, :]
-    back = back.masked_fill(same & ~torch.eye(len(answers), dtype=torch.bool), -1e4)
-    return loss + 0.3 * functional.cross_entropy(back, torch.arange(len(answers)))
+    back = back.masked_fill(same & ~torch.eye(len(answers), dtype=torch.bool, device=device), -1e4)
+    return loss + 0.3 * functional.cross_entropy(back, torch.arange(len(answers), device=device))
 
 
 def pair_loss(encoder: Encoder, pairs: Sequence[tuple[Tokens, Tokens, float]]) -> Tensor:
@@ -190,10 +205,10 @@ def pair_loss(encoder: Encoder, pairs: Sequence[tuple[Tokens, Tokens, float]]) -
     vectors = encoder.encode([one for one, _, _ in pairs] + [other for _, other, _ in pairs])
     first, second = vectors.split(len(pairs))
     cosines = (first * second).sum(1).float()
-    scores = torch.tensor([score for _, _, score in pairs])
+    scores = torch.tensor([score for _, _, score in pairs], device=cosines.device)
     differences = (cosines[None, :] - cosines[:, None]) / TEMPERATURE
     wrong = differences[scores[:, None] > scores[None, :] + 0.05]
-    return torch.logsumexp(torch.cat([torch.zeros(1), wrong]), 0)
+    return torch.logsumexp(torch.cat([torch.zeros(1, device=wrong.device), wrong]), 0)
 
 
 def anchor_loss(encoder: Encoder, texts: Sequence[Tokens], there: Tensor) -> Tensor:
@@ -206,26 +221,51 @@ def encode_all(encoder: Encoder, texts: Sequence[Tokens]) -> Tensor:
     return torch.cat([encoder.encode(texts[start : start + 512]) for start in range(0, len(texts), 512)])
 
 
+@torch.no_grad()
+def look_for_mistaken(encoder: Encoder, data: Data) -> None:
+    """Notes for each question the texts of its group that are nearest to it and do not answer it."""
+    groups = [group for each in data.sources.values() for group in each if len(group.texts) > 2]
+    rows = [text for group in groups for text in (*group.texts, *(question for question, _ in group.questions))]
+    vectors = torch.cat([encoder.encode(rows[start : start + 65_536], 1024) for start in range(0, len(rows), 65_536)])
+    start = 0
+    for group in groups:
+        middle, end = start + len(group.texts), start + len(group.texts) + len(group.questions)
+        texts, questions, start = vectors[start:middle], vectors[middle:end], end
+        passed = PASSED_OVER if len(group.texts) > MANY else 0
+        most = min(NEAREST + passed, len(group.texts))
+        group.mistaken.clear()
+        for part in questions.split(4096):
+            nearest = (part @ texts.T).topk(most).indices[:, passed:].tolist()
+            for row in nearest:
+                gold = group.questions[len(group.mistaken)][1]
+                group.mistaken.append([number for number in row if number not in gold])
+
+
 def train(data: Data, base: Mapping[str, Any], options: argparse.Namespace) -> Encoder:
     torch.manual_seed(options.seed)
-    encoder, sampler = Encoder(base), Sampler(data, options.seed)
+    encoder, sampler = Encoder(base).to(options.device), Sampler(data, options.seed, options.draws)
     encoder.start.requires_grad_(requires_grad=False)
     anchors = sampler.anchors(ANCHOR_TEXTS)
-    with torch.autocast("cpu", torch.bfloat16):
+    with torch.autocast(options.device, torch.bfloat16):
         there = encode_all(encoder, anchors)
-    for layer in encoder.layers[:FROZEN]:
+    for layer in encoder.layers[: options.frozen]:
         layer.requires_grad_(requires_grad=False)
     moving = [parameter for parameter in encoder.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(moving, lr=options.rate, weight_decay=0.01, betas=(0.9, 0.98))
     began, step, done, sums = time.monotonic(), 0, 0.0, np.zeros(3)
+    times = list(LOOKED_FOR) if options.mistaken else []
     while done < 1:
+        if times and done >= times[0]:
+            times.pop(0)
+            with torch.autocast(options.device, torch.bfloat16):
+                look_for_mistaken(encoder, data)
         spent = (time.monotonic() - began) / 60 / options.minutes if options.minutes else 0.0
         done = max(spent, step / options.steps if options.steps else 0.0)
         rate = options.rate * min(1.0, (step + 1) / WARM_UP) * max(0.02, 0.5 * (1 + math.cos(math.pi * min(1.0, done))))
         for group in optimizer.param_groups:
             group["lr"] = rate
-        chosen = random.Random(options.seed + step).sample(range(len(anchors)), ANCHORED)
-        with torch.autocast("cpu", torch.bfloat16):
+        chosen = random.Random(options.seed + step).sample(range(len(anchors)), ANCHORED * options.draws)
+        with torch.autocast(options.device, torch.bfloat16):
             asked = question_loss(encoder, sampler.step())
             alike = pair_loss(encoder, sampler.pairs())
             moved = anchor_loss(encoder, [anchors[number] for number in chosen], there[chosen])
@@ -253,6 +293,10 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=0, help="end after so many steps")
     parser.add_argument("--rate", type=float, default=1.6e-4, help="the highest learning rate")
     parser.add_argument("--anchor", type=float, default=5.0, help="how much it counts that general texts stay")
+    parser.add_argument("--draws", type=int, default=5, help="in a step so many times 28 questions of one source")
+    parser.add_argument("--mistaken", action="store_true", help="look for texts that are mistaken for an answer")
+    parser.add_argument("--frozen", type=int, default=0, help="so many of the first layers stay as they are")
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda for an accelerator")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--keep-every", type=int, default=0, help="write the weights after every so many steps as well")

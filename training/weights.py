@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-# Ours make a third of all draws. A source that is not named here, such as the commits of a repository, weighs `OTHER`.
+# Ours make nearly half of all draws. A source that is not named here, such as the commits of a repository, weighs
+# `OTHER`.
 WEIGHTS: Final = {
     "own conversations": 1.5,
     "own assistant chats": 1.8,
@@ -14,6 +15,9 @@ WEIGHTS: Final = {
     "own long messages": 0.8,
     "own learnings": 0.8,
     "own languages": 0.7,
+    "own written notes": 2.2,
+    "own written chats": 1.6,
+    "own written learnings": 1.2,
     "crd3": 1.2,
     "schema-guided": 1.0,
     "multidogo": 0.8,
