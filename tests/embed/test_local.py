@@ -110,7 +110,7 @@ def run_python(code: str, *arguments: str) -> str:
 
 def test_the_generation_names_the_model_and_its_quantiser(embedder: LocalEmbedder):
     port: Embedder = embedder
-    assert port.generation == Generation("local", "perdure-minilm-2", 384, "int8-1")
+    assert port.generation == Generation("local", "perdure-minilm-3", 384, "int8-1")
 
 
 def test_a_query_becomes_one_unit_vector(embedder: LocalEmbedder):

@@ -21,12 +21,12 @@ DISTRIBUTION: Final = "perdure-minilm"
 PACKAGE: Final = "perdure_minilm"
 # Both are part of the file's name and of the vectors' generation: another training is another model, and another way to
 # eight bits another quantiser.
-MODEL: Final = "perdure-minilm-2"
+MODEL: Final = "perdure-minilm-3"
 QUANTISER: Final = "int8-1"
 FILE: Final = f"{MODEL}-{QUANTISER}.weights"
 TOKENIZER: Final = "tokenizer.json"
 # The layers of the judge of two statements (embed/judge.py); the rest of its tensors are the model's.
-JUDGE: Final = f"perdure-judge-1-{QUANTISER}.weights"
+JUDGE: Final = f"perdure-judge-2-{QUANTISER}.weights"
 
 LAYERS: Final = 6
 MAX_TOKENS: Final = 256
