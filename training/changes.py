@@ -26,9 +26,9 @@ _SHARES: Final = (0.38, 0.12, 0.13, 0.37)
 _HELD_OUT: Final = 16
 _THINGS_HELD_OUT: Final = 5
 # A message tells other things, too: so often something stands beside the newer statement, or the older one.
-_BESIDE_NEWER: Final = 0.4
-_BESIDE_OLDER: Final = 0.12
-_MOST_WORDS: Final = 40
+_BESIDE_NEWER: Final = 0.5
+_BESIDE_OLDER: Final = 0.3
+_MOST_WORDS: Final = 64
 _BETWEEN: Final = (". ", ". ", ". ", ", and ", ". also ", ". oh and ", " btw. ", "! ", ", ", " - ")
 NAMES: Final = (
     "Ada", "Ben", "Chiara", "Dmitri", "Elif", "Farah", "Goran", "Hana", "Ines", "Jamal", "Karin", "Luis", "Mara",
@@ -165,9 +165,9 @@ class PairSampler:
         if self._random.random() < _BESIDE_OLDER:
             older = self._beside(older)
         how = self._random.random()
-        if how < 0.4:
+        if how < 0.55:
             return Pair(older, newer, label)
-        name = USER if how < 0.7 else self._random.choice(NAMES)
+        name = USER if how < 0.8 else self._random.choice(NAMES)
         return Pair(told(older, name), told(newer, name), label)
 
     def _beside(self, text: str) -> str:

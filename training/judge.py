@@ -55,7 +55,7 @@ NEAR: Final = 0.55
 # A turn that stands beside a statement.
 MOST_WORDS_BESIDE: Final = 16
 # A statement is cut here.
-TOKENS: Final = 60
+TOKENS: Final = 96
 # The vector has length 1: what is multiplied with it has to be large.
 SCALE: Final = 16.0
 # Pairs of about equal length that are read together.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Of each statement; the judge was trained on no longer ones.
-MAX_TOKENS: Final = 60
+MAX_TOKENS: Final = 96
 _BATCH_SIZE: Final = 16
 _HEAD: Final = "head"
 _BIAS: Final = "head.bias"

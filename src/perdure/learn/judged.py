@@ -154,7 +154,7 @@ class Judging:
         found = [self._without_words(reader, message, near) for message, near in pairs]
         hopeful = [place for place, evidence in enumerate(found) if evidence.likelihood >= LIKELY]
         texts = {
-            place: (self.saying(reader, pairs[place][1].fact).text, pairs[place][0].saying.text) for place in hopeful
+            place: both_sayings(self.saying(reader, pairs[place][1].fact), pairs[place][0].saying) for place in hopeful
         }
         self._look_at(texts.values())
         for place, pair in texts.items():
@@ -188,6 +188,12 @@ class Judging:
     def _look_at(self, pairs: Iterable[tuple[str, str]]) -> None:
         new = list(dict.fromkeys(pair for pair in pairs if pair not in self._known))
         self._known.update((pair, verdict.ends) for pair, verdict in zip(new, self._ask(new), strict=True))
+
+
+def both_sayings(older: SourceMessage, newer: SourceMessage) -> tuple[str, str]:
+    """What was said at both times. One person's own words say most: to tell a chat in the third person bends it."""
+    is_one_person = older.said and newer.said and older.speaker == newer.speaker
+    return (older.said, newer.said) if is_one_person else (older.text, newer.text)
 
 
 def near_facts(

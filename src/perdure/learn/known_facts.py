@@ -38,10 +38,12 @@ class NearFact(NamedTuple):
 
 
 class SourceMessage(NamedTuple):
-    """The message that told a fact, in the third person, and the vector of the message."""
+    """The message that told a fact, in the third person, the vector of the message, its own words, and whose they are."""
 
     text: str
     vector: NDArray[np.float32] | None
+    said: str = ""
+    speaker: str = ""
 
 
 def fact_filter(conversation: str | None) -> Filter:

@@ -125,7 +125,7 @@ def telling_messages(
             key = moment_said(message).at, speaker_of(message), message.conversation_id or ""
             if is_by_program(message) or not (made := by_time.pop(key, None)):
                 continue
-            saying = SourceMessage(tell_all(message.text, name_of(message, people)), vectors.get(message.id))
+            saying = source_message(message, people, vectors.get(message.id))
             facts = [one for one in made if one not in whole]
             readings = [without_dates(one.record.text) for one in facts if one.record]
             readings = [*dict.fromkeys((*readings, saying.text))]
@@ -163,8 +163,13 @@ def find_saying(people: People, generation: Generation | None, reader: Reader, f
         for message in messages_of_episode(reader, episode):
             if moment_said(message).at == fact.valid_at and speaker_of(message) == fact.metadata.get(SPEAKER):
                 vectors = stored_vectors(reader, generation, [message])
-                return SourceMessage(tell_all(message.text, name_of(message, people)), vectors.get(message.id))
+                return source_message(message, people, vectors.get(message.id))
     return SourceMessage("", None)
+
+
+def source_message(message: Record, people: People, vector: NDArray[np.float32] | None) -> SourceMessage:
+    name = name_of(message, people)
+    return SourceMessage(tell_all(message.text, name), vector, " ".join(message.text.split()), name)
 
 
 def stored_vectors(
