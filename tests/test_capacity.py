@@ -24,7 +24,7 @@ from perdure.store.sqlite.store import SqliteStore
 from perdure.testing.conformance.capacity import eviction_order
 from perdure.testing.embedder import WordEmbedder
 from perdure.testing.records import draft, insert, read_once
-from perdure.text.tokens import ESTIMATE, counter_of
+from perdure.text.tokens import ESTIMATE, TokenCounter, counter_of
 
 RULE = EvictionRule(0.3, 0.7)
 START = datetime(2026, 3, 14, tzinfo=UTC)
@@ -417,12 +417,7 @@ def test_reading_the_capacity_makes_no_namespace(memory: Memory):
 
 def test_an_embedder_that_counts_tokens_is_the_counter():
     class Counting(WordEmbedder):
-        @property
-        def token_counter(self) -> str:
-            return "words"
-
-        def count_tokens(self, text: str) -> int:
-            return len(text.split())
+        token_counter = TokenCounter("words", lambda text: len(text.split()))
 
     assert counter_of(Counting()).name == "words"
     with opened(HandClock(START), embedder=Counting()) as memory:
@@ -442,20 +437,20 @@ def local() -> LocalEmbedder:
 
 
 def test_the_local_model_counts_with_its_own_tokenizer_and_needs_no_session(local: LocalEmbedder):
-    assert "MiniLM" in local.token_counter
-    assert local.count_tokens("The quick brown fox jumps over the lazy dog.") == 10
-    assert local.count_tokens("") == 0
+    assert "MiniLM" in local.token_counter.name
+    assert local.token_counter.count("The quick brown fox jumps over the lazy dog.") == 10
+    assert local.token_counter.count("") == 0
     assert local._loaded is None
 
 
 def test_a_long_text_is_counted_beyond_the_window_of_the_model_and_extrapolated(local: LocalEmbedder):
     sentence = "The quick brown fox jumps over the lazy dog. "
-    assert local.count_tokens(sentence * 100) == 1000
-    assert local.count_tokens(sentence * 20_000) == pytest.approx(200_000, rel=0.01)
+    assert local.token_counter.count(sentence * 100) == 1000
+    assert local.token_counter.count(sentence * 20_000) == pytest.approx(200_000, rel=0.01)
 
 
 def test_what_the_tokenizer_does_not_know_still_counts(local: LocalEmbedder):
-    assert local.count_tokens("x" * 8000) >= 1000
+    assert local.token_counter.count("x" * 8000) >= 1000
 
 
 def test_a_tokenizer_that_cannot_be_had_leaves_the_estimate(local: LocalEmbedder, monkeypatch: pytest.MonkeyPatch):
@@ -463,8 +458,8 @@ def test_a_tokenizer_that_cannot_be_had_leaves_the_estimate(local: LocalEmbedder
         raise OSError
 
     monkeypatch.setattr("perdure.embed.local.open_counter", broken)
-    other = LocalEmbedder()
-    assert (other.token_counter, other.count_tokens("12345")) == ("characters / 4", 2)
+    other = LocalEmbedder().token_counter
+    assert (other.name, other.count("12345")) == ("characters / 4", 2)
 
 
 def test_a_clock_that_was_wrong_at_the_eviction_does_not_end_the_grace(clock: HandClock):

@@ -353,7 +353,10 @@ def test_a_list_of_words_is_written_once():
     }
     copies: list[str] = []
     for path in Path(perdure.__file__).parent.rglob("*.py"):
-        tree = ast.parse(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        if not any(all(word in text for word in words) for words in lists):
+            continue
+        tree = ast.parse(text)
         # A signature may list its words, for those who read it: type checkers compare it.
         in_types = {node.slice for node in ast.walk(tree) if isinstance(node, ast.Subscript)}
         for node in ast.walk(tree):

@@ -277,13 +277,16 @@ def test_an_import_that_is_killed_goes_on_where_it_stopped(tmp_path: Path):
         assert len(memory.conversation("chatgpt-c-7").messages()) == 3
 
 
+# Small values: what is hard is where they are cut, and making large ones takes ten times as long as reading them.
+WORD = st.text(max_size=8)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.booleans() | st.integers() | WORD,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORD, inner, max_size=3),
+    max_leaves=8,
 )
 
 
-@given(st.lists(st.dictionaries(st.text(), JSON), max_size=5), st.booleans(), st.integers(1, 7))
+@given(st.lists(st.dictionaries(WORD, JSON, max_size=3), max_size=5), st.booleans(), st.integers(1, 7))
 def test_objects_are_read_one_at_a_time_as_json_reads_them_at_once(
     items: list[dict[str, Any]], ascii_only: bool, chunk: int
 ):

@@ -242,14 +242,14 @@ def test_one_remedy_names_all_that_is_missing(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_text_has_as_many_tokens_in_lines_as_in_one(embedder: LocalEmbedder):
     text = "Déjà vu: naïve 日本 #12\n  | e\u0301\n\n\ud800 half\n" * 40
-    assert embedder.count_tokens(text) == embedder.count_tokens(text.replace("\n", " ")) > 300
+    assert embedder.token_counter.count(text) == embedder.token_counter.count(text.replace("\n", " ")) > 300
 
 
 def test_words_of_the_same_bytes_are_counted_apart(embedder: LocalEmbedder):
     """A wide space is no token, and a zero behind a byte of nothing is one; Python has one hash for both."""
     words = ("\u3000", "\x000")
     assert hash(words[0]) == hash(words[1])
-    assert [embedder.count_tokens(word) for word in words] == [0, 1]
+    assert [embedder.token_counter.count(word) for word in words] == [0, 1]
 
 
 def test_a_model_package_without_weights_counts_as_missing(stand_in: Path):

@@ -7,8 +7,8 @@ numbered from 1 in their order.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -65,20 +65,39 @@ def local() -> LocalEmbedder:
     return LocalEmbedder()
 
 
-@contextmanager
-def holding(local: LocalEmbedder, name: str) -> Generator[tuple[Memory, dict[int, int]]]:
-    """The store of that name, and the number in `everyday.json` of each of its memories."""
-    store: Mapping[str, Any] = EVERYDAY["stores"][name]
-    now = datetime.fromisoformat(store["now"]) if "now" in store else NOON
-    with Memory(":memory:", embedder=local, clock=lambda: now) as memory:
-        places: dict[int, int] = {}
+class Stores:
+    """The stores of `everyday.json`, each made when it is first asked for: a question changes none of them."""
+
+    def __init__(self, local: LocalEmbedder) -> None:
+        self._local = local
+        self._open: dict[str, tuple[Memory, dict[int, int]]] = {}
+
+    def __getitem__(self, name: str) -> tuple[Memory, dict[int, int]]:
+        """The store of that name, and the number in `everyday.json` of each of its memories."""
+        if name not in self._open:
+            self._open[name] = self._made(EVERYDAY["stores"][name])
+        return self._open[name]
+
+    def _made(self, store: Mapping[str, Any]) -> tuple[Memory, dict[int, int]]:
+        now = datetime.fromisoformat(store["now"]) if "now" in store else NOON
+        memory, places = Memory(":memory:", embedder=self._local, clock=lambda: now), dict[int, int]()
         for place, text in enumerate(store.get("memories", ()), 1):
             places[memory.remember(whole(text)).record.number] = place
         for place, message in enumerate(store.get("messages", ()), 1):
             said = {**message, "content": whole(message["content"])}
             places[memory.conversation("talk").add_message(**said).record.number] = place
         memory.work()
-        yield memory, places
+        return memory, places
+
+    def close(self) -> None:
+        for memory, _ in self._open.values():
+            memory.close()
+
+
+@pytest.fixture(scope="module")
+def stores(local: LocalEmbedder) -> Iterator[Stores]:
+    with closing(Stores(local)) as stores:
+        yield stores
 
 
 def whole(text: str) -> str:
@@ -91,9 +110,9 @@ def shown(answer: Recall, places: Mapping[int, int]) -> list[tuple[int, float]]:
 
 
 @pytest.mark.parametrize("case", questions(NOT_YET))
-def test_an_everyday_question_is_answered(local: LocalEmbedder, case: Mapping[str, Any]):
-    with holding(local, case["store"]) as (memory, places):
-        hits = shown(memory.recall(case["question"]), places)
+def test_an_everyday_question_is_answered(stores: Stores, case: Mapping[str, Any]):
+    memory, places = stores[case["store"]]
+    hits = shown(memory.recall(case["question"]), places)
     order = [place for place, _ in hits]
     if case.get("empty"):
         assert order == []
@@ -110,9 +129,9 @@ def test_an_everyday_question_is_answered(local: LocalEmbedder, case: Mapping[st
 
 
 @pytest.mark.parametrize("case", questions())
-def test_hits_are_sorted_by_the_number_that_is_shown(local: LocalEmbedder, case: Mapping[str, Any]):
-    with holding(local, case["store"]) as (memory, _):
-        relevances = [hit.relevance for hit in memory.recall(case["question"], min_relevance=0)]
+def test_hits_are_sorted_by_the_number_that_is_shown(stores: Stores, case: Mapping[str, Any]):
+    memory, _ = stores[case["store"]]
+    relevances = [hit.relevance for hit in memory.recall(case["question"], min_relevance=0)]
     assert relevances == sorted(relevances, reverse=True)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from clocks import HandClock
 
 from perdure import Memory
 from perdure.model import Recall
+from perdure.recall import recaller
 from perdure.testing.embedder import WordEmbedder
 
-Ask = Callable[..., Recall]
+Ask = partial[Recall]
 
 MEMORIES: list[dict[str, Any]] = [
     {},
@@ -70,24 +72,36 @@ FILTERS: list[tuple[dict[str, Any], set[int]]] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def opened() -> Iterator[dict[str, tuple[Memory, Ask]]]:
+    """Memories by the route and the kind of store: each is told once, as nobody changes it."""
+    opened: dict[str, tuple[Memory, Ask]] = {}
+    yield opened
+    for memory, _ in opened.values():
+        memory.close()
+
+
 @pytest.fixture(params=["hybrid", "from disk", "known then"])
-def ask(request: pytest.FixtureRequest) -> Iterator[Ask]:
-    clock = HandClock()
-    embedder = "none" if request.param == "from disk" else WordEmbedder()
-    with Memory(":memory:", embedder=embedder, clock=clock) as memory:
-        for fields in MEMORIES:
-            memory.remember(f"tea number {len(memory.list(limit=100, states=['active']))}", **fields)
-        past: dict[str, Any] = {}
-        if request.param == "known then":
-            past["known_at"] = clock.now
-            clock.forward(days=1)
-            for number in range(1, len(MEMORIES) + 1):
-                memory.update(number, text=f"something else {number}", title="coffee", **_others(number))
+def ask(request: pytest.FixtureRequest, opened: dict[str, tuple[Memory, Ask]], monkeypatch: pytest.MonkeyPatch) -> Ask:
+    route = request.param
+    monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 10**9 if route == "from disk" else 0)
+    kind = f"{route} {request.node.callspec.params['kind_of_store']}"
+    if kind not in opened:
+        opened[kind] = told(route)
+    return opened[kind][1]
 
-        def asking(query: str, **filters: Any) -> Recall:
-            return memory.recall(query, limit=100, min_relevance=0, **past, **filters)
 
-        yield asking
+def told(route: str) -> tuple[Memory, Ask]:
+    clock, past = HandClock(), dict[str, Any]()
+    memory = Memory(":memory:", embedder="none" if route == "from disk" else WordEmbedder(), clock=clock)
+    for fields in MEMORIES:
+        memory.remember(f"tea number {len(memory.list(limit=100, states=['active']))}", **fields)
+    if route == "known then":
+        past["known_at"] = clock.now
+        clock.forward(days=1)
+        for number in range(1, len(MEMORIES) + 1):
+            memory.update(number, text=f"something else {number}", title="coffee", **_others(number))
+    return memory, partial(memory.recall, limit=100, min_relevance=0, **past)
 
 
 def _others(number: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from clocks import HandClock
 
 from perdure import Memory
 from perdure.model import Recall
+from perdure.recall import recaller
 from perdure.testing.embedder import WordEmbedder
 
 # A Wednesday.
@@ -31,22 +32,56 @@ def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
 
 
+@pytest.fixture(scope="module")
+def opened() -> Iterator[dict[tuple[object, str], Memory]]:
+    """Memories by what they were told and by the route; a test that only asks is given one of these."""
+    opened: dict[tuple[object, str], Memory] = {}
+    yield opened
+    for memory in opened.values():
+        memory.close()
+
+
 @pytest.fixture(params=["hybrid", "from disk"])
-def diary(request: pytest.FixtureRequest) -> Iterator[Memory]:
+def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(recaller, "_RECALLS_FROM_DISK", 10**9 if request.param == "from disk" else 0)
+    return request.param
+
+
+def memory_by(route: str) -> Memory:
+    return Memory(":memory:", embedder=WordEmbedder(1024) if route == "hybrid" else "none", clock=HandClock(NOW))
+
+
+def a_diary(route: str) -> Memory:
     """Twelve turns in each session; turn 3 of session 2 is memory 15."""
-    embedder = WordEmbedder(1024) if request.param == "hybrid" else "none"
-    with Memory(":memory:", embedder=embedder, clock=HandClock(NOW)) as memory:
-        for which, begun in enumerate(SESSIONS, 1):
-            start = datetime.fromisoformat(begun).replace(tzinfo=UTC)
-            for turn in range(12):
-                said = f"Well, number {turn} of {which} is what I had to say about gardens and boats, {RAMBLING}"
-                memory.remember(
-                    said,
-                    conversation_id="c",
-                    session_id=f"s{which}",
-                    valid_at=start + timedelta(minutes=turn),
-                    metadata={"speaker": "Ann" if turn % 2 else "Bob"},
-                )
+    memory = memory_by(route)
+    for which, begun in enumerate(SESSIONS, 1):
+        start = datetime.fromisoformat(begun).replace(tzinfo=UTC)
+        for turn in range(12):
+            said = f"Well, number {turn} of {which} is what I had to say about gardens and boats, {RAMBLING}"
+            memory.remember(
+                said,
+                conversation_id="c",
+                session_id=f"s{which}",
+                valid_at=start + timedelta(minutes=turn),
+                metadata={"speaker": "Ann" if turn % 2 else "Bob"},
+            )
+    return memory
+
+
+def shared(opened: dict[tuple[object, str], Memory], make: Callable[[str], Memory], route: str) -> Memory:
+    if (make, route) not in opened:
+        opened[make, route] = make(route)
+    return opened[make, route]
+
+
+@pytest.fixture
+def diary(route: str, opened: dict[tuple[object, str], Memory]) -> Memory:
+    return shared(opened, a_diary, route)
+
+
+@pytest.fixture
+def own_diary(route: str) -> Iterator[Memory]:
+    with a_diary(route) as memory:
         yield memory
 
 
@@ -144,7 +179,7 @@ def test_a_session_that_there_never_was_is_no_time(diary: Memory):
     assert all("time" not in hit.explain for hit in answer)
 
 
-def test_whoever_spoke_a_moment_ago_is_still_speaking(diary: Memory):
+def test_whoever_spoke_a_moment_ago_is_still_speaking():
     clock = HandClock(NOW)
     with Memory(":memory:", embedder="none", clock=clock) as memory:
         for which in (1, 2, 3):
@@ -200,28 +235,28 @@ def test_who_speaks_may_be_named_beside_the_time():
         assert numbers(memory.recall("What did we talk about yesterday?")) == [1, 2, 3, 4]
 
 
-def test_of_memories_that_follow_each_other_the_more_telling_one_stands_for_all(diary: Memory):
-    diary.remember("Hello!", valid_at="2024-02-03T10:00Z")
-    diary.remember("We will open the shop in the harbour after all", valid_at="2024-02-03T10:01Z")
-    diary.remember("Fine", valid_at="2024-02-03T10:02Z")
-    (hit,) = diary.recall("What happened on 3 February 2024?", limit=1)
+def test_of_memories_that_follow_each_other_the_more_telling_one_stands_for_all(own_diary: Memory):
+    own_diary.remember("Hello!", valid_at="2024-02-03T10:00Z")
+    own_diary.remember("We will open the shop in the harbour after all", valid_at="2024-02-03T10:01Z")
+    own_diary.remember("Fine", valid_at="2024-02-03T10:02Z")
+    (hit,) = own_diary.recall("What happened on 3 February 2024?", limit=1)
     assert hit.record.text.startswith("We will open")
 
 
-def test_a_filter_holds_for_a_question_about_a_time(diary: Memory):
-    diary.remember("Tagged", tags=["t"], valid_at="2025-05-08T14:00Z")
-    assert numbers(diary.recall("What did we talk about on 8 May?", tags=["t"])) == [61]
-    assert not diary.recall("What did we talk about on 8 May?", tags=["other"])
+def test_a_filter_holds_for_a_question_about_a_time(own_diary: Memory):
+    own_diary.remember("Tagged", tags=["t"], valid_at="2025-05-08T14:00Z")
+    assert numbers(own_diary.recall("What did we talk about on 8 May?", tags=["t"])) == [61]
+    assert not own_diary.recall("What did we talk about on 8 May?", tags=["other"])
 
 
-def test_a_required_word_stays_required_beside_a_time(diary: Memory):
-    diary.remember("The harbour master called", valid_at="2025-06-09T10:30Z")
-    assert numbers(diary.recall("What did we talk about on 9 June?", concepts=["harbour", "master"])) == [61]
+def test_a_required_word_stays_required_beside_a_time(own_diary: Memory):
+    own_diary.remember("The harbour master called", valid_at="2025-06-09T10:30Z")
+    assert numbers(own_diary.recall("What did we talk about on 9 June?", concepts=["harbour", "master"])) == [61]
 
 
-def test_what_is_forgotten_is_of_no_time(diary: Memory):
-    diary.forget(1)
-    answer = diary.recall("What did we talk about on 8 May?", limit=20)
+def test_what_is_forgotten_is_of_no_time(own_diary: Memory):
+    own_diary.forget(1)
+    answer = own_diary.recall("What did we talk about on 8 May?", limit=20)
     assert numbers(answer) == list(range(2, 13))
 
 
@@ -302,18 +337,18 @@ def test_where_nothing_of_a_time_fits_the_rest_the_time_is_the_answer_and_a_note
     assert not any("Nothing here is about that" in note for note in answer.notes)
 
 
-def test_what_fits_from_another_time_stays_and_what_is_of_the_time_is_added_by_relevance(diary: Memory):
-    diary.remember("The philharmonic rehearsed the overture", valid_at="2023-02-03T10:00Z")
-    answer = diary.recall("When did the philharmonic rehearse the overture, yesterday?")
+def test_what_fits_from_another_time_stays_and_what_is_of_the_time_is_added_by_relevance(own_diary: Memory):
+    own_diary.remember("The philharmonic rehearsed the overture", valid_at="2023-02-03T10:00Z")
+    answer = own_diary.recall("When did the philharmonic rehearse the overture, yesterday?")
     assert numbers(answer)[0] == 61
     assert {hit.record.session_id for hit in answer[1:]} == {"s5"}
     relevances = [hit.relevance for hit in answer]
     assert relevances == sorted(relevances, reverse=True)
 
 
-def test_what_was_told_soon_after_a_time_answers_for_it(diary: Memory):
-    diary.remember("The philharmonic rehearsed the overture", valid_at="2025-05-20T10:00Z")
-    answer = diary.recall("Which overture did the philharmonic rehearse on 8 May?")
+def test_what_was_told_soon_after_a_time_answers_for_it(own_diary: Memory):
+    own_diary.remember("The philharmonic rehearsed the overture", valid_at="2025-05-20T10:00Z")
+    answer = own_diary.recall("Which overture did the philharmonic rehearse on 8 May?")
     assert numbers(answer) == [61]
     assert not any("rest of the question" in note for note in answer.notes)
 
@@ -332,29 +367,32 @@ def test_a_phrase_that_is_required_is_required_of_that_time_too(diary: Memory):
     assert not diary.recall('the "philharmonic overture" on 8 May')
 
 
-def test_a_prompt_that_names_a_time_brings_nothing_to_mind_by_the_time_alone(diary: Memory):
-    diary.remember("Gardens and boats", valid_at="2026-03-17T09:00Z")
-    assert not diary.suggest("Rehearse the philharmonic overture of yesterday").records
+def test_a_prompt_that_names_a_time_brings_nothing_to_mind_by_the_time_alone(own_diary: Memory):
+    own_diary.remember("Gardens and boats", valid_at="2026-03-17T09:00Z")
+    assert not own_diary.suggest("Rehearse the philharmonic overture of yesterday").records
 
 
 # -- something and a time ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["hybrid", "from disk"])
-def years(request: pytest.FixtureRequest) -> Iterator[Memory]:
+def some_years(route: str) -> Memory:
     """Better matches of another year, more of them than are compared; memory 151 alone is of this year. Most are about
     something else.
     """
-    embedder = WordEmbedder(1024) if request.param == "hybrid" else "none"
-    with Memory(":memory:", embedder=embedder, clock=HandClock(NOW)) as memory:
-        for day in range(150):
-            plan = f"{'abcdefghij'[day // 10 % 10]}{'klmnopqrst'[day % 10]}{'xyz'[day // 100]}"
-            memory.remember(f"harbour shop, the shop in the harbour, {plan}", valid_at=f"2024-0{day % 9 + 1}-03")
-        memory.remember("Somebody said that the harbour shop is to be painted before summer", valid_at="2026-03-11")
-        others = ({"text": f"garden chair {number}", "valid_at": "2024-10-03"} for number in range(250))
-        memory.import_(others)
-        memory.work()
-        yield memory
+    memory = memory_by(route)
+    for day in range(150):
+        plan = f"{'abcdefghij'[day // 10 % 10]}{'klmnopqrst'[day % 10]}{'xyz'[day // 100]}"
+        memory.remember(f"harbour shop, the shop in the harbour, {plan}", valid_at=f"2024-0{day % 9 + 1}-03")
+    memory.remember("Somebody said that the harbour shop is to be painted before summer", valid_at="2026-03-11")
+    others = ({"text": f"garden chair {number}", "valid_at": "2024-10-03"} for number in range(250))
+    memory.import_(others)
+    memory.work()
+    return memory
+
+
+@pytest.fixture
+def years(route: str, opened: dict[tuple[object, str], Memory]) -> Memory:
+    return shared(opened, some_years, route)
 
 
 @pytest.mark.parametrize("when", ["last week", "in March 2026", "on 11 March", "since January 2026", "7 days ago"])
@@ -362,10 +400,11 @@ def test_a_time_wins_against_a_better_match_of_another_year(years: Memory, when:
     assert numbers(years.recall(f"the harbour shop {when}"))[0] == 151
 
 
-def test_a_time_is_no_reason_for_what_does_not_match(years: Memory):
-    years.remember("Green tea", valid_at="2026-03-12")
-    if years.recall("the harbour shop last week").mode == "keyword":
-        assert 152 not in numbers(years.recall("the harbour shop last week", limit=100))
+def test_a_time_is_no_reason_for_what_does_not_match(route: str):
+    with some_years(route) as years:
+        years.remember("Green tea", valid_at="2026-03-12")
+        if years.recall("the harbour shop last week").mode == "keyword":
+            assert 152 not in numbers(years.recall("the harbour shop last week", limit=100))
 
 
 def test_what_matches_and_is_of_another_time_is_still_found(years: Memory):
@@ -375,10 +414,9 @@ def test_what_matches_and_is_of_another_time_is_still_found(years: Memory):
 # -- events --------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["hybrid", "from disk"])
-def life(request: pytest.FixtureRequest) -> Iterator[Memory]:
-    embedder = WordEmbedder(1024) if request.param == "hybrid" else "none"
-    with Memory(":memory:", embedder=embedder, clock=HandClock(NOW)) as memory:
+@pytest.fixture
+def life(route: str) -> Iterator[Memory]:
+    with memory_by(route) as memory:
         memory.remember("The rent of the small flat was high", valid_at="2025-02-01")
         memory.remember("We moved to Osaka", valid_at="2025-04-10")
         memory.remember("The rent of the new house is low", valid_at="2025-05-20")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,15 +89,17 @@ class LocalEmbedder:
         self._load = load or load_model
         self._lock = Lock()
         self._loaded: Model | None = None
-        self._counter: TokenCounter | None = None
 
-    @property
-    def token_counter(self) -> str:
-        return self._open_counter().name
-
-    def count_tokens(self, text: str) -> int:
-        """Count without loading the model. Of a long text the beginning is counted; the rest is taken to be like it."""
-        return (self._counter or self._open_counter()).count(text)
+    @cached_property
+    def token_counter(self) -> TokenCounter:
+        """Counts without loading the model, or estimates if the tokenizer cannot be opened: a write does not fail over
+        a count. Of a long text the beginning is counted; the rest is taken to be like it.
+        """
+        directory = weights.model_directory()
+        try:
+            return open_counter(directory) if directory else ESTIMATE
+        except Exception:  # noqa: BLE001 - whatever is wrong with the runtime is said when something is embedded
+            return ESTIMATE
 
     def embed_query(self, text: str) -> Vectors:
         if (vector := self._ask(text)) is not None:
@@ -176,16 +178,6 @@ class LocalEmbedder:
 
                     model_socket.serve(self.generation, self.embed_query)
             return self._loaded
-
-    def _open_counter(self) -> TokenCounter:
-        """The model's tokenizer, or the estimate if it cannot be opened: a write does not fail over a count."""
-        if self._counter is None:
-            directory = weights.model_directory()
-            try:
-                self._counter = open_counter(directory) if directory else ESTIMATE
-            except Exception:  # noqa: BLE001 - whatever is wrong with the runtime is said when something is embedded
-                self._counter = ESTIMATE
-        return self._counter
 
 
 @value_class

@@ -27,12 +27,13 @@ def as_model_s(fields: RecordFields, before: Record | None) -> RecordFields:
     """Pure: the fields of a model's write, with an origin that shows whose it is. `before` is the record that they
     change, if there is one. What a model says in its own words is never trusted more than usual.
     """
-    if is_manual(fields.get("source", "")):
+    source = _bare(fields.get("source", ""))
+    if source == BY_HAND:
         raise NotAllowed(
             f"A model cannot give a memory the source {BY_HAND!r}, which stands for what a person wrote.",
             remedy="Leave the source out, or say where it comes from; nothing was changed.",
         )
-    if _bare(fields.get("source", "")) == LEARNED:
+    if source == LEARNED:
         raise NotAllowed(
             f"A model cannot give a memory the source {LEARNED!r}, which stands for what was learned.",
             remedy="Leave the source out, or add what was said as a message; nothing was changed.",

@@ -64,7 +64,7 @@ class LazyMemory:
         if session not in {None, self._session}:
             return where(self.project, session, namespace=self._namespace)
         place = where(self.project, self._session, namespace=self._namespace)
-        latest = None if self.project is None else latest_session(self.project)
+        latest = None if place.project is None else latest_session(place.project)
         if place.recording and latest not in {None, self._session}:
             return where(self.project, latest, namespace=self._namespace)
         return place

@@ -240,7 +240,14 @@ def evidence_columns(
         columns["sentence"] = SignalColumn(more, more, 1.0, optional=True)
     if query.time_ranges:
         columns["time"] = time_of(candidates, query, about_the_rest(total_of(columns), coverage))
-    return with_certainty(columns, certain)
+    # As much of the evidence counts as is certain of each candidate; the floor stays where it is. Of a memory without a
+    # vector all of it counts.
+    scaled = {
+        name: SignalColumn(column.raw, column.share, column.weight * certain, *column[3:])
+        for name, column in columns.items()
+    }
+    scaled["prior"] = scaled["prior"]._replace(weight=scaled["prior"].weight + (1.0 - certain) * FLOOR)
+    return scaled
 
 
 def time_of(candidates: Candidates, query: ParsedQuery, about: Values) -> SignalColumn:
@@ -248,18 +255,6 @@ def time_of(candidates: Candidates, query: ParsedQuery, about: Values) -> Signal
     time = time_evidence(column_of(candidates.parts, "dated"), query, about, holding_month(candidates, query))
     share = np.asarray(time.share)
     return time if share.max(initial=0.0) == 1.0 else time._replace(share=share - share.min(initial=1.0))
-
-
-def with_certainty(columns: dict[str, SignalColumn], certain: Values) -> dict[str, SignalColumn]:
-    """The same evidence with so much of it left as is certain of each candidate, so that the floor stays where it is.
-    For a memory without a vector that is all: by words alone it is told otherwise how far it fits.
-    """
-    scaled = {
-        name: SignalColumn(column.raw, column.share, column.weight * certain, *column[3:])
-        for name, column in columns.items()
-    }
-    scaled["prior"] = scaled["prior"]._replace(weight=scaled["prior"].weight + (1.0 - certain) * FLOOR)
-    return scaled
 
 
 def holding_month(candidates: Candidates, query: ParsedQuery) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import index
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 from perdure.errors import InvalidInput, shown
 from perdure.values import value_class
@@ -14,15 +14,6 @@ MOST_PER_CHARACTER: Final = 32
 _CHARACTERS_PER_TOKEN: Final = 4
 _SAMPLE: Final = "Alice prefers dark mode."
 _COUNTER_REMEDY: Final = "Give a function that takes a text and returns how many tokens it has; nothing was changed."
-
-
-class CountsTokens(Protocol):
-    """An embedder that has a tokenizer of its own at hand."""
-
-    @property
-    def token_counter(self) -> str: ...
-
-    def count_tokens(self, text: str) -> int: ...
 
 
 @value_class
@@ -40,10 +31,8 @@ ESTIMATE: Final = TokenCounter("characters / 4", estimate)
 
 def counter_of(embedder: object) -> TokenCounter:
     """The embedder's own tokenizer when it has one, else an estimate."""
-    if not hasattr(embedder, "count_tokens"):
-        return ESTIMATE
-    counts = cast("CountsTokens", embedder)
-    return TokenCounter(counts.token_counter, counts.count_tokens)
+    counter: object = getattr(embedder, "token_counter", None)
+    return counter if isinstance(counter, TokenCounter) else ESTIMATE
 
 
 def counter_by(function: object) -> TokenCounter:
