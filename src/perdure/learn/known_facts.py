@@ -38,7 +38,7 @@ class NearFact(NamedTuple):
 
 
 class SourceMessage(NamedTuple):
-    """The message that told a fact, in the third person, the vector of the message, its own words, and whose they are."""
+    """The message that told a fact, in the third person, its vector, its own words, and whose they are."""
 
     text: str
     vector: NDArray[np.float32] | None
