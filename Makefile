@@ -78,18 +78,20 @@ test-adapters: setup $(ADAPTERS)/.ready $(ADAPTERS)/crewai/.ready  ## Agents of 
 	$(BIN)/basedpyright --warnings --project tests/adapters/pyrightconfig.crewai.json
 	$(ADAPTERS)/bin/python $(ADAPTED) tests/adapters
 	$(ADAPTERS)/floors/bin/python $(ADAPTED) tests/adapters --ignore tests/adapters/test_foreign.py
+	PYTHONPATH=$(ADAPTERS)/oldest $(ADAPTERS)/bin/python $(ADAPTED) tests/adapters/test_openai_agents.py tests/adapters/test_langchain.py
 	$(ADAPTERS)/crewai/bin/python $(ADAPTED) tests/adapters/test_crewai.py tests/adapters/test_docs.py
 
 # What frameworks warn of is not ours to mend, and their tests bring loops of their own.
 ADAPTED := -m pytest -n $(JOBS) -p no:asyncio -o filterwarnings=ignore
 
-$(ADAPTERS)/.ready: requirements/adapters.txt requirements/adapters-floors.txt pyproject.toml | $(VENV)/.ready
+$(ADAPTERS)/.ready: requirements/adapters.txt requirements/adapters-floors.txt requirements/adapters-oldest.txt pyproject.toml | $(VENV)/.ready
 	@echo "adapters: environments in $(ADAPTERS), apart from Perdure's own, with the newest frameworks and the oldest ones"
 	@$(PYTHON) -m venv --clear --without-pip $(ADAPTERS)
 	@$(PYTHON) -m venv --clear --without-pip $(ADAPTERS)/floors
 	@echo "adapters: locked packages, each checked by its hash (the first time about 400 MB to download, 1.4 GB on disk)"
 	@$(BIN)/python -m pip --python $(ADAPTERS)/bin/python $(INSTALL) --no-compile --require-hashes -r requirements/adapters.txt
 	@$(BIN)/python -m pip --python $(ADAPTERS)/floors/bin/python $(INSTALL) --no-compile --require-hashes -r requirements/adapters-floors.txt
+	@$(BIN)/python -m pip $(INSTALL) --no-compile --require-hashes --upgrade --target $(ADAPTERS)/oldest -r requirements/adapters-oldest.txt
 	@$(BIN)/python -m pip --python $(ADAPTERS)/bin/python $(INSTALL) --no-build-isolation -e . ./packages/minilm
 	@$(BIN)/python -m pip --python $(ADAPTERS)/floors/bin/python $(INSTALL) --no-build-isolation -e . ./packages/minilm
 	@touch $@

@@ -111,6 +111,45 @@ async def strands(memory: Memory, url: str, prompt: str) -> None:
     await manager.flush()
 
 
+async def langchain(memory: Memory, url: str, prompt: str) -> None:
+    from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+    from langchain_core.runnables.history import RunnableWithMessageHistory
+    from langchain_openai import ChatOpenAI
+
+    from perdure.adapters.langchain import PerdureChatMessageHistory
+
+    model = ChatOpenAI(model="scripted", base_url=f"{url}/v1", api_key="none", max_retries=0)
+    whole = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("user", "{prompt}")]) | model
+    chain = RunnableWithMessageHistory(
+        whole, lambda id: PerdureChatMessageHistory(id, memory),
+        input_messages_key="prompt", history_messages_key="history",
+    )  # fmt: skip
+    await chain.ainvoke({"prompt": prompt}, config={"configurable": {"session_id": "alice"}})
+
+
+async def agent_framework(memory: Memory, url: str, prompt: str) -> None:
+    from agent_framework import Agent, BaseChatClient, ChatResponse, Message
+
+    from perdure.adapters.agent_framework import PerdureContextProvider
+
+    class Scripted(BaseChatClient):
+        async def _inner_get_response(self, *, messages: Any, stream: bool, options: Any, **_: Any) -> ChatResponse:
+            said = ask_model(url, "\n".join(message.text for message in messages))
+            return ChatResponse(messages=Message(role="assistant", contents=[said]))
+
+    agent = Agent(Scripted(), context_providers=[PerdureContextProvider(memory, "alice")])
+    await agent.run(prompt)
+
+
+def ask_model(url: str, text: str) -> str:
+    """For frameworks whose clients of models are packages of their own."""
+    from openai import OpenAI
+
+    client = OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+    answer = client.chat.completions.create(model="scripted", messages=[{"role": "user", "content": text}])
+    return answer.choices[0].message.content or ""
+
+
 if __name__ == "__main__":
     name, store, url, prompt = sys.argv[1:]
     with Memory(store, session=prompt, writer="model") as opened:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure import Memory
+from perdure.errors import InvalidInput
 
 pytest.importorskip("google.adk.memory", reason="`make test-adapters` has Google ADK")
 
@@ -86,6 +87,8 @@ def test_what_was_said_is_found_by_meaning_and_taken_back(memory: Memory):
         assert (await service.search_memory(**WHO, query="Porto")).memories == []
         past = PerdureMemoryService(memory, known_at=then)
         assert [m.id for m in (await past.search_memory(**WHO, query="Porto")).memories] == ["1"]
+        with pytest.raises(InvalidInput):
+            await past.delete_memory(**WHO, memory_id="1")
 
     asyncio.run(run())
     assert len(memory.list()) == 1

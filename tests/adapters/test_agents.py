@@ -57,6 +57,9 @@ PROGRAMS = {
     ),
     "adk": Program("google.adk", call("remember", text=FACT), None, LEARN),
     "strands": Program("strands.memory", call("add_memory", entries=[FACT]), None),
+    # What was said is kept, and told in the next run.
+    "langchain": Program("langchain_openai", None, None, LEARN),
+    "agent_framework": Program("agent_framework", None, None, LEARN),
 }
 
 

@@ -26,7 +26,10 @@ def test_files_are_written_edited_found_and_taken_back(memory: Memory):
     tool.call({"command": "insert", "path": NOTES, "insert_line": 1, "insert_text": "Her dog is called Rex"})
     assert tool.files.files() == {NOTES: "Alice prefers light mode\nHer dog is called Rex\n"}
     assert "Rex" in memory.recall("what is the name of the animal?", min_relevance=0)[0].text
-    assert PerdureMemoryTool(memory, known_at=then).files.files() == {NOTES: "Alice prefers dark mode\n"}
+    past = PerdureMemoryTool(memory, known_at=then)
+    assert past.files.files() == {NOTES: "Alice prefers dark mode\n"}
+    with pytest.raises(ToolError, match="past cannot be changed"):
+        past.call({"command": "delete", "path": NOTES})
     tool.call({"command": "rename", "old_path": NOTES, "new_path": "/memories/a/alice.md"})
     tool.call({"command": "delete", "path": "/memories/a"})
     assert tool.files.files() == {}

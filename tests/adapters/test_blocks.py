@@ -21,8 +21,12 @@ def test_a_block_tells_what_was_said_and_undo_takes_it_back(memory: Memory):
     asyncio.run(block.aput(said))
     assert "I live in Porto" in asyncio.run(block.aget(asked))
     assert asyncio.run(block.aget([])) == ""
+    past = PerdureMemoryBlock(perdure=memory, known_at=memory.list(limit=1).records[0].updated_at)
     memory.undo(session="monday")
     assert asyncio.run(block.aget(asked)) == ""
+    asyncio.run(past.aput(said))
+    assert "I live in Porto" in asyncio.run(past.aget(asked))
+    assert not memory.list()
 
 
 def test_a_provider_tells_what_was_said_in_its_own_conversation_alone(memory: Memory):

@@ -97,8 +97,9 @@ def test_what_a_session_did_is_taken_back_and_the_past_is_there(memory: Memory):
     storage.update(one.model_copy(update={"content": "Alice prefers light mode"}))
     past = PerdureStorage(memory, known_at=then)
     assert texts(past.list_records()) == ["Alice prefers dark mode"]
-    with pytest.raises(InvalidInput):
-        past.save([one])
+    for change in (lambda: past.save([one]), lambda: past.update(one), past.reset):
+        with pytest.raises(InvalidInput):
+            change()
     storage.perdure.undo(session="monday")
     assert storage.count() == 0
 

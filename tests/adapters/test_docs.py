@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,6 +39,24 @@ def test_every_block_of_the_page_runs(page: str, stranger: Path, monkeypatch: py
                 reader.reads(replace(fence))
     finally:
         reader.leaves()
+
+
+def test_every_framework_is_tried_in_the_oldest_version_that_its_extra_names():
+    extras: dict[str, list[str]] = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    locks = ("adapters-floors.txt", "adapters-oldest.txt", "crewai.txt")
+    pins = [
+        line.split()[0].split("==")
+        for lock in locks
+        for line in (REPOSITORY / "requirements" / lock).read_text("utf-8").splitlines()
+        if line[:1].isalpha()
+    ]
+    tried = {(name, re.sub(r"(\.0)+$", "", version)) for name, version in pins}
+    for page in PAGES.keys() - {"README"}:
+        (floor,) = extras[page]
+        name, _, version = floor.partition(">=")
+        assert (name, re.sub(r"(\.0)+$", "", version)) in tried, floor
 
 
 def test_every_adapter_has_a_page_that_the_first_one_names_and_an_extra():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perdure import Memory
-from perdure.adapters.documents import Documents, fits_metadata, name_of, sentence_of, text_of
+from perdure.adapters.documents import Documents, fits_metadata, messages_at, name_of, sentence_of, text_of
 from perdure.errors import InvalidInput, VersionConflict
 
 names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), min_size=1, max_size=300)
@@ -51,6 +51,19 @@ def test_documents_are_listed_and_found_by_folder_and_removed_softly():
     assert len(list(past.under(None))) == 3
     with pytest.raises(InvalidInput, match="past"):
         past.put("a/x", "Later", [], {})
+    with pytest.raises(InvalidInput, match="past"):
+        past.remove(*past.under("b"))
+
+
+def test_messages_of_the_past_come_in_their_order(memory: Memory):
+    said = [f"note {number}" for number in range(5)]
+    memory.conversation("other").add_message("user", "Hello")
+    memory.conversation("c").add_messages([{"role": "user", "content": text} for text in said])
+    then = memory.list(limit=1).records[0].updated_at
+    memory.forget([record.number for record in memory.conversation("c").messages(limit=2)], confirm=True)
+    assert [record.text for record in messages_at(memory, "c", None)] == said[:3]
+    assert [record.text for record in messages_at(memory, "c", then)] == said
+    assert [record.text for record in messages_at(memory, "c", then, 2)] == said[3:]
 
 
 def test_a_version_is_expected_and_a_refusal_is_told_in_words():

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from perdure import Memory
+from perdure.errors import InvalidInput
 
 pytest.importorskip("langchain_core.chat_history", reason="`make test-adapters` has LangChain")
 
@@ -28,11 +29,17 @@ def test_messages_come_back_as_they_were_and_clearing_can_be_undone(memory: Memo
     history = PerdureChatMessageHistory("alice", memory)
     history.add_messages(MESSAGES)
     assert history.messages == MESSAGES
+    then = memory.list(limit=1).records[0].updated_at
     found = PerdureRetriever(perdure=memory, limit=1).invoke("where does the user live?")
     assert [document.page_content for document in found] == ["I live in Porto"]
     history.clear()
     history.clear()
     assert history.messages == []
+    past = PerdureChatMessageHistory("alice", memory, known_at=then)
+    assert past.messages == MESSAGES
+    for change in (past.clear, lambda: past.add_messages(MESSAGES)):
+        with pytest.raises(InvalidInput):
+            change()
     memory.undo(memory.log(limit=1)[0].change.batch)
     assert history.messages == MESSAGES
 

@@ -10,6 +10,7 @@ import pytest
 from clocks import NOON, HandClock
 
 from perdure import Memory
+from perdure.errors import InvalidInput
 
 pytest.importorskip("langgraph.store.base", reason="`make test-adapters` has LangGraph")
 
@@ -33,6 +34,8 @@ def test_items_are_kept_by_key_found_by_meaning_and_taken_back(memory: Memory):
     assert store.list_namespaces(prefix=("users",)) == [("users", "alice"), ("users", "bob")]
     past = PerdureStore(memory, known_at=then)
     assert past.get(USERS, "theme").value == {"text": "Alice prefers dark mode"}
+    with pytest.raises(InvalidInput):
+        past.delete(USERS, "pet")
     store.delete(USERS, "pet")
     assert store.get(USERS, "pet") is None
     memory.undo(session="monday")

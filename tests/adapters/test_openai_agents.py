@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from perdure import Memory
+from perdure.errors import InvalidInput
 
 pytest.importorskip("agents.memory", reason="`make test-adapters` has OpenAI Agents")
 
@@ -34,8 +35,14 @@ def test_items_come_back_to_the_letter_and_clearing_can_be_undone(memory: Memory
         assert await session.get_items() == ITEMS
         assert await session.get_items(2) == ITEMS[-2:]
         assert await session.get_items(0) == []
+        then = memory.list(limit=1).records[0].updated_at
         assert await session.pop_item() == ITEMS[-1]
         await session.clear_session()
+        past = PerdureSession("s1", memory, known_at=then)
+        assert (await past.get_items(), await past.get_items(2)) == (ITEMS, ITEMS[-2:])
+        for change in (past.pop_item(), past.clear_session(), past.add_items(ITEMS)):
+            with pytest.raises(InvalidInput):
+                await change
         assert await session.get_items() == []
         assert await session.pop_item() is None
         assert len(await other.get_items()) == 1

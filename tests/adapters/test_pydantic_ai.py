@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure import Memory
+from perdure.errors import InvalidInput
 
 harness = pytest.importorskip("pydantic_ai_harness.memory", reason="`make test-adapters` has Pydantic AI")
 
@@ -92,6 +93,8 @@ def test_files_are_found_by_meaning_and_taken_back(memory: Memory):
         assert sum(len(match.path.removeprefix("u1/") + match.snippet) for match in found.matches) <= 30
         past = PerdureMemoryStore(memory, known_at=then)
         assert (await past.read("u1/MEMORY.md", max_chars=100)).content == "Alice prefers dark mode"
+        with pytest.raises(InvalidInput):
+            await past.delete("u1/MEMORY.md", expected_version=first.version, operation=MemoryOperation("o", "f"))
 
     asyncio.run(run())
     memory.undo(session="monday")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from perdure import Memory
+from perdure.errors import InvalidInput
 
 types = pytest.importorskip("strands.memory.types", reason="`make test-adapters` has Strands")
 
@@ -34,7 +35,11 @@ def test_messages_are_found_by_the_next_search_and_taken_back(memory: Memory):
         then = memory.list(limit=1).records[0].created_at
         await store.add("The ferry leaves at noon", {"trip": 7})
         assert (await store.search("when does the ferry leave?"))[0].content == "The ferry leaves at noon"
-        assert await PerdureStrandsStore(memory, known_at=then).search("ferry") == []
+        past = PerdureStrandsStore(memory, known_at=then)
+        assert (await past.search("ferry"), past.writable) == ([], False)
+        for change in (past.add("x"), past.add_messages(said("x"))):
+            with pytest.raises(InvalidInput):
+                await change
         assert await store.search(" ") == []
 
     asyncio.run(run())

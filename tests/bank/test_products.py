@@ -93,11 +93,18 @@ def test_an_export_that_is_imported_again_adds_nothing(memory: Memory, tmp_path:
 
 
 @EVERY
-def test_one_undo_takes_an_import_back(memory: Memory, tmp_path: Path, name: str):
+def test_one_undo_takes_an_import_back_and_it_can_be_done_again(memory: Memory, tmp_path: Path, name: str):
     memory.remember("This was here before")
-    report = imported(memory, made(tmp_path, name))
-    memory.undo(report.batch)
-    assert texts(memory) == ["This was here before"]
+    path = made(tmp_path, name)
+    first = imported(memory, path)
+    stored = texts(memory)
+    for _ in range(2):
+        memory.undo(memory.log(limit=1)[0].change.batch)
+        assert texts(memory) == ["This was here before"]
+        again = imported(memory, path)
+        assert again.inserted + again.updated == first.inserted
+        assert (again.kept_forgotten, texts(memory)) == (0, stored)
+        assert imported(memory, path).present == first.inserted
 
 
 @EVERY

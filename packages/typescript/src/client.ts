@@ -1524,8 +1524,8 @@ export class Perdure {
   }
 
   /**
-   * Take over memories that an export wrote. One bad record, and none is stored. Only a person may call them
-   * trusted.
+   * Take over memories that an export wrote. One bad record, and none is stored. Only the token of a person may
+   * call them trusted.
    */
   importMemories(given: ImportRequest = {}, options: Options = {}): Promise<Imported> {
     return this.server.ask({ method: "POST", path: "/v1/import", body: given }, options);

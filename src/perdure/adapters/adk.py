@@ -39,8 +39,8 @@ class PerdureMemoryService(BaseMemoryService):
     """The memories of ADK in a `Memory`, which is the attribute `perdure`: `service.perdure.undo(session=…)`.
 
     `uri` is for `services.yaml` and `--memory_service_uri`: after `perdure://` stands a file, or the address of a
-    server or a database, as `Memory` takes it. `min_relevance` leaves out what fits less. With `known_at` a search
-    finds what was known at that time.
+    server or a database, as `Memory` takes it. `min_relevance` leaves out what fits less. With `known_at` the
+    service is what it was at that time, for reading alone.
     """
 
     def __init__(
@@ -54,8 +54,7 @@ class PerdureMemoryService(BaseMemoryService):
         **_: Any,
     ) -> None:
         self.perdure = memory or Memory(_store_of(uri), actor="adk", writer="model")
-        self._documents = Documents(self.perdure, KIND, "adk")
-        self._past = Documents(self.perdure, KIND, "adk", known_at)
+        self._documents = Documents(self.perdure, KIND, "adk", known_at)
         self._limit = limit
         self._min_relevance = min_relevance
 
@@ -111,7 +110,7 @@ class PerdureMemoryService(BaseMemoryService):
         if not query.strip():
             return SearchMemoryResponse()
         folder = json.dumps([app_name, user_id])
-        found = await asyncio.to_thread(self._past.search, query, folder, self._limit, self._min_relevance)
+        found = await asyncio.to_thread(self._documents.search, query, folder, self._limit, self._min_relevance)
         return SearchMemoryResponse(memories=[_entry(hit.record) for hit in found])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:

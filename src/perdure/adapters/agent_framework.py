@@ -15,7 +15,7 @@ from perdure.memory import Memory
 class PerdureContextProvider(ContextProvider):
     """A context provider on a `Memory`, which is the attribute `perdure`. Messages go into
     `memory.conversation(conversation_id)`; `filters` say what of the memory is searched, and without any that is this
-    conversation alone.
+    conversation alone. With `known_at` among them it tells what was known at that time, and stores nothing.
     """
 
     def __init__(
@@ -45,6 +45,8 @@ class PerdureContextProvider(ContextProvider):
     async def after_run(self, *, agent: Any, session: Any, context: Any, state: dict[str, Any]) -> None:
         del agent, session, state
         answered = context.response.messages if context.response else ()
+        if self._filters.get("known_at") is not None:
+            return
         said = [
             {"role": str(message.role), "content": message.text}
             for message in (*context.input_messages, *answered)

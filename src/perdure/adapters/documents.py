@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from perdure.errors import InvalidInput, NotFound, PerdureError, TextTooLong
-from perdure.ids import check_key
+from perdure.ids import MESSAGE, check_key
 from perdure.memory import Memory
 from perdure.model import Json, Recall, Record, Remembered
 from perdure.validation import MAX_METADATA_BYTES, check_metadata
@@ -49,6 +49,10 @@ class Documents:
                 return key
         return f"{self.kind}:{_HASHED}{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
+    @property
+    def is_past(self) -> bool:
+        return self._known_at is not None
+
     def get(self, name: str) -> Record | None:
         with suppress(NotFound):
             return self.memory.get(self.key(name), known_at=self._known_at)
@@ -65,8 +69,7 @@ class Documents:
         **fields: Any,
     ) -> Remembered:
         """Write a version of a document. With `expected_version` it must be this one now; 0: there must be none."""
-        if self._known_at is not None:
-            raise InvalidInput("The past cannot be changed.", remedy="Write to the store as it is now.")
+        require_present(self._known_at)
         metadata: dict[str, Json] = {FOLDERS: list(folders), NAME: name, **entries}
         if not text.strip():
             metadata[BLANK], text = text, _EMPTY
@@ -76,6 +79,7 @@ class Documents:
 
     def remove(self, *records: Record) -> None:
         """Forget documents, softly and in one batch."""
+        require_present(self._known_at)
         if records:
             self.memory.forget([record.number for record in records], confirm=True)
 
@@ -114,6 +118,31 @@ class Documents:
     def _filters(self, folder: str | None, where: Mapping[str, Json]) -> dict[str, Any]:
         wanted = {**where} if folder is None else {**where, FOLDERS: folder}
         return {"key_type": self.kind, "where": wanted}
+
+
+def require_present(known_at: Moment) -> None:
+    """What an adapter shows of the past is for reading alone."""
+    if known_at is not None:
+        raise InvalidInput("The past cannot be changed.", remedy="Write to the store as it is now.")
+
+
+def messages_at(memory: Memory, conversation_id: str, known_at: Moment, limit: int | None = None) -> list[Record]:
+    """The messages of a conversation in their order, as they are or as they were known at a time; with a limit, the
+    last ones.
+    """
+    if known_at is None:
+        return memory.conversation(conversation_id).messages(limit=limit)
+    newest_first: list[Record] = []
+    after = None
+    while limit is None or len(newest_first) < limit:
+        page = memory.list(
+            conversation_id=conversation_id, key_type=MESSAGE, known_at=known_at, limit=_PAGE, after=after
+        )
+        newest_first += page.records
+        after = page.next
+        if after is None:
+            break
+    return newest_first[:limit][::-1]
 
 
 def text_of(record: Record) -> str:

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, HumanMessage, message_to_dict, messages_from_dict
 from langchain_core.retrievers import BaseRetriever
 
-from perdure.adapters.documents import fits_metadata
+from perdure.adapters.documents import Moment, fits_metadata, messages_at, require_present
 from perdure.embed.port import Generation, Progress
 from perdure.errors import EmbedderUnavailable
 from perdure.memory import Memory
@@ -29,23 +29,28 @@ _MESSAGE = "langchain"
 
 
 class PerdureChatMessageHistory(BaseChatMessageHistory):
-    """The messages of `memory.conversation(session_id)`. The memory is the attribute `perdure`."""
+    """The messages of `memory.conversation(session_id)`. The memory is the attribute `perdure`. With `known_at`
+    they are what they were at that time, for reading alone.
+    """
 
-    def __init__(self, session_id: str, memory: Memory) -> None:
+    def __init__(self, session_id: str, memory: Memory, *, known_at: Moment = None) -> None:
         self.perdure = memory
         self._conversation = memory.conversation(session_id)
+        self._known_at = known_at
 
     @property
     def messages(self) -> list[BaseMessage]:  # pyright: ignore[reportIncompatibleVariableOverride] - as in their own histories
-        return [_message(record) for record in self._conversation.messages()]
+        return [_message(record) for record in messages_at(self.perdure, self._conversation.id, self._known_at)]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Store messages in their order, all or none."""
+        require_present(self._known_at)
         if messages:
             self._conversation.add_messages([_stored(message) for message in messages])
 
     def clear(self) -> None:
         """Forget every message, softly: undo brings them back."""
+        require_present(self._known_at)
         numbers = [record.number for record in self._conversation.messages()]
         if numbers:
             self.perdure.forget(numbers, confirm=True)

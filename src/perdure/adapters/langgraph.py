@@ -187,6 +187,8 @@ class PerdureStore(BaseStore):
 
     def _refresh(self, records: Iterable[Record]) -> None:
         """Begin the time to live again of what has one."""
+        if self._documents.is_past:
+            return
         for record in records:
             ttl = record.metadata.get(_TTL)
             if isinstance(ttl, int | float):

@@ -8,13 +8,15 @@ import asyncio
 import json
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from agents.memory.session import SessionABC
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
 
-from perdure.adapters.documents import fits_metadata
+from perdure.adapters.documents import Moment, fits_metadata, messages_at, require_present
+from perdure.errors import Conflict
 from perdure.memory import Memory
 from perdure.model import Record
 
@@ -28,7 +30,7 @@ _AS_TEXT: Final = "item_as_text"
 
 class PerdureSession(SessionABC):
     """A session in a `Memory`, which is the attribute `perdure`: `session.perdure.undo(session=…)`. Its items are the
-    messages of `memory.conversation(session_id)`.
+    messages of `memory.conversation(session_id)`. With `known_at` it is what it was at that time, for reading alone.
     """
 
     def __init__(
@@ -37,11 +39,13 @@ class PerdureSession(SessionABC):
         memory: Memory,
         *,
         session_settings: SessionSettings | dict[str, Any] | None = None,
+        known_at: Moment = None,
     ) -> None:
         self.session_id = session_id
         self.session_settings = _settings(session_settings)
         self.perdure = memory
         self._conversation = memory.conversation(session_id)
+        self._known_at = known_at
         self._popping = threading.Lock()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
@@ -49,28 +53,32 @@ class PerdureSession(SessionABC):
         most = resolve_session_limit(limit, self.session_settings)
         if most is not None and most <= 0:
             return []
-        messages = await asyncio.to_thread(self._conversation.messages, limit=most)
+        messages = await asyncio.to_thread(messages_at, self.perdure, self.session_id, self._known_at, most)
         return [_item(message) for message in messages]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Store items in their order, all or none."""
+        require_present(self._known_at)
         if items:
             await asyncio.to_thread(self._conversation.add_messages, [_message(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
+        require_present(self._known_at)
         return await asyncio.to_thread(self._pop)
 
     async def clear_session(self) -> None:
         """Forget every item, softly: undo brings them back."""
+        require_present(self._known_at)
         await asyncio.to_thread(self._clear)
 
     def _pop(self) -> TResponseInputItem | None:
         with self._popping:
-            last = self._conversation.messages(limit=1)
-            if not last:
-                return None
-            self.perdure.forget(last[0].number)
-            return _item(last[0])
+            while last := self._conversation.messages(limit=1):
+                # Another process may have taken the same one meanwhile.
+                with suppress(Conflict):
+                    self.perdure.forget(last[0].number)
+                    return _item(last[0])
+            return None
 
     def _clear(self) -> None:
         numbers = [message.number for message in self._conversation.messages()]

@@ -18,7 +18,7 @@ from pydantic_ai_harness.memory import (
     MemorySearchResult,
 )
 
-from perdure.adapters.documents import Documents, Moment, name_of, text_of
+from perdure.adapters.documents import Documents, Moment, name_of, require_present, text_of
 from perdure.errors import VersionConflict
 from perdure.memory import Memory
 from perdure.model import Hit, Record
@@ -48,6 +48,7 @@ class PerdureMemoryStore:
 
     def __init__(self, memory: Memory, *, known_at: Moment = None) -> None:
         self.perdure = memory
+        self._known_at = known_at
         self._files = Documents(memory, KIND, "pydantic-ai", known_at)
         self._receipts = Documents(memory, RECEIPTS, "pydantic-ai")
 
@@ -142,6 +143,7 @@ class PerdureMemoryStore:
         """
         if operation and (receipt := self._receipt(operation)):
             return receipt
+        require_present(self._known_at)
         record = self._files.get(path)
         current = None if record is None or _GONE in record.metadata else record
         if (None if current is None else str(current.version)) != expected:

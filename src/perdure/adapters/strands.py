@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from strands.memory.types import MemoryEntry
 
+from perdure.adapters.documents import Moment, require_present
 from perdure.ids import content_hash, new_id
 from perdure.memory import Memory
 from perdure.validation import check_metadata
@@ -24,7 +25,8 @@ MAX_FOUND: Final = 5
 
 class PerdureStrandsStore:
     """A store of Strands in a `Memory`, which is the attribute `perdure`: `store.perdure.undo(session=…)`. Messages go
-    into `memory.conversation(conversation_id)`; a search looks at the whole namespace of the memory.
+    into `memory.conversation(conversation_id)`; a search looks at the whole namespace of the memory. With `known_at`
+    the store is what it was at that time, for reading alone.
     """
 
     def __init__(  # noqa: PLR0913 - one for each thing a caller may decide
@@ -38,14 +40,14 @@ class PerdureStrandsStore:
         min_relevance: float | None = None,
         writable: bool = True,
         extraction: Any = True,
-        known_at: Any = None,
+        known_at: Moment = None,
     ) -> None:
         self.perdure = memory
         self.name = name
         self.description = description
         self.max_search_results = max_search_results
-        self.writable = writable
-        self.extraction = extraction if writable else False
+        self.writable = writable and known_at is None
+        self.extraction = extraction if self.writable else False
         self._conversation = memory.conversation(conversation_id)
         self._min_relevance = min_relevance
         self._known_at = known_at
@@ -75,6 +77,7 @@ class PerdureStrandsStore:
 
     async def add(self, content: str, metadata: dict[str, Any] | None = None) -> int:
         """Store one statement, and answer its number."""
+        require_present(self._known_at)
         entries = check_metadata(metadata, "metadata") if metadata else None
         more: dict[str, Any] = {"metadata": entries} if entries else {}
         done = await asyncio.to_thread(self.perdure.remember, content, **more)
@@ -82,6 +85,7 @@ class PerdureStrandsStore:
 
     async def add_messages(self, messages: list[Message], context: AddMessagesContext | None = None) -> int:
         """Store messages, all or none, and answer how many were new. A batch that is sent again is not stored again."""
+        require_present(self._known_at)
         told = [(message["role"], _words(message)) for message in messages]
         numbers = (context.sequence_numbers if context else None) or [None] * len(told)
         run = self._runs.run_of([number for number in numbers if number is not None], told)

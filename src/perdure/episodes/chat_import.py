@@ -14,9 +14,9 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO, TypeAlias, cast
 
 from perdure.clock import parse_time
@@ -26,7 +26,7 @@ from perdure.errors import ImportFailed, InvalidInput, PerdureError, shown
 from perdure.ids import MESSAGE
 from perdure.lifecycle.import_export import is_blocked, placed_objects
 from perdure.lifecycle.write import identity_of_fields
-from perdure.model import ROLE, Imported, Record
+from perdure.model import ROLE, Imported, Record, identity_of
 from perdure.store.port import LogFilter, Progress, Reader
 from perdure.text_files import rereadable
 from perdure.validation import check_int, check_single_line, check_text, number_in
@@ -86,14 +86,16 @@ def import_messages(
             planned = [plan_message(services, namespace, message, batch.at) for message in group]
             with services.store.write(namespace) as writer:
                 decided = decide(writer, file, group, stored)
-                new = [one for one, decision in zip(planned, decided, strict=True) if decision == "inserted"]
+                new = [
+                    one._replace(message=message)
+                    for one, (decision, message) in zip(planned, decided, strict=True)
+                    if decision == "inserted"
+                ]
                 evicted += append(services, writer, new, batch)
             for message, *_ in new:
                 stored[message.conversation].last += 1
-        counts.update(decided)
-        counts["redacted"] += sum(
-            bool(message.notes) for message, decision in zip(group, decided, strict=True) if decision == "inserted"
-        )
+        counts.update(decision for decision, _ in decided)
+        counts["redacted"] += sum(bool(message.notes) for decision, message in decided if decision == "inserted")
         if progress:
             progress(start + len(group), len(file.messages))
     numbers = ((counts[name], text) for name, text in _NOTES.items())
@@ -105,10 +107,14 @@ def import_messages(
     )  # fmt: skip
 
 
-def decide(reader: Reader, file: ChatFile, group: Iterable[NewMessage], stored: dict[str, Stored]) -> list[Decision]:
-    """What becomes of each of these messages. It looks again at a conversation in which others wrote meanwhile."""
+def decide(
+    reader: Reader, file: ChatFile, group: Iterable[NewMessage], stored: dict[str, Stored]
+) -> list[tuple[Decision, NewMessage]]:
+    """What becomes of each of these messages, with the idempotency key under which a new one is stored. It looks again
+    at a conversation in which others wrote meanwhile.
+    """
     fresh: set[str] = set()
-    decisions: list[Decision] = []
+    decisions: list[tuple[Decision, NewMessage]] = []
     for message in group:
         name = message.conversation
         if name not in fresh:
@@ -119,17 +125,29 @@ def decide(reader: Reader, file: ChatFile, group: Iterable[NewMessage], stored: 
                 stored[name] = Stored(known_messages(reader, name, file.by_order.get(name, ())), last, looked_at)
         state = stored[name]
         if message.request.idempotency_key:
-            lines = reader.log(LogFilter(request=message.request.idempotency_key), limit=1)
-            gone = bool(lines) and not is_kept(reader.by_number(lines[0].number))
-            decisions.append("skipped_deleted" if gone else "present" if lines else "inserted")
+            decisions.append(decide_by_id(reader, message, message.request.idempotency_key))
         else:
             place, state.looked_at = state.looked_at, state.looked_at + 1
             if place < len(state.known):
-                decisions.append(state.known[place])
+                decisions.append((state.known[place], message))
             else:
                 erased = is_erased(reader, message, state.last + 1 + place - len(state.known))
-                decisions.append("skipped_deleted" if erased else "inserted")
+                decisions.append(("skipped_deleted" if erased else "inserted", message))
     return decisions
+
+
+def decide_by_id(reader: Reader, message: NewMessage, id: str) -> tuple[Decision, NewMessage]:
+    """An id is used once. So what an undo took back without a trace is stored again under a further one."""
+    key = id
+    for again in count(2):
+        lines = reader.log(LogFilter(request=key), limit=1)
+        if not lines:
+            break
+        record = reader.by_number(lines[0].number)
+        if record is None or not was_taken_back(reader, record):
+            return "present" if is_kept(record) else "skipped_deleted", message
+        key = f"{id} again {again}"
+    return "inserted", replace(message, request=replace(message.request, idempotency_key=key))
 
 
 def known_messages(reader: Reader, conversation: str, messages: Sequence[NewMessage]) -> list[Decision]:
@@ -146,6 +164,8 @@ def known_messages(reader: Reader, conversation: str, messages: Sequence[NewMess
                 if len(decisions) == len(messages):
                     return decisions
                 message = messages[len(decisions)]
+                if place == position and record and was_taken_back(reader, record):
+                    continue
                 if place == position and record and is_same_message(record, message):
                     decisions.append("present" if is_kept(record) else "skipped_deleted")
                 elif (place < position or not record or record.version > 1) and is_erased(reader, message, place):
@@ -167,6 +187,11 @@ def is_same_message(record: Record, message: NewMessage) -> bool:
 def is_kept(record: Record | None) -> bool:
     """What expired or was evicted is known as well; only what was forgotten or erased is not."""
     return record is not None and record.state != "deleted"
+
+
+def was_taken_back(reader: Reader, record: Record) -> bool:
+    """Whether an undo took it back, as if it had never been said; of what was forgotten a tombstone is left."""
+    return record.state == "deleted" and reader.tombstone_since(identity_of(record)) is None
 
 
 def is_erased(reader: Reader, message: NewMessage, position: int) -> bool:

@@ -225,8 +225,8 @@ def whoami(caller: Asking) -> Response:
 
 @UPKEEP.add("POST", "/v1/import", "write", summary="Take over memories that an export wrote", answer=Imported)
 def import_memories(caller: Asking, body: ImportRequest) -> Response:
-    """One bad record, and none is stored. Only a person may call them trusted."""
-    if body.trusted and not caller.is_person:
+    """One bad record, and none is stored. Only the token of a person may call them trusted."""
+    if body.trusted and caller.token.writer != "person":
         raise NotAllowed("Only a person may import memories as trusted.")
     source = body.records if body.lines is None else StringIO(body.lines)
     imported = caller.memory.import_(source or (), trusted=body.trusted, revive=body.revive, dry_run=body.dry_run)

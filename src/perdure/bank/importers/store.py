@@ -44,8 +44,12 @@ def find_importer(path: Path, *, database: bool = False) -> Importer | None:
 
 def import_with(memory: Memory, importer: Importer, path: Path, options: ImportOptions) -> ImportReport:
     report = ImportReport(importer.kind, str(path))
-    total = sum(1 for _ in items_of(importer, path))
+    held = Counter(type(item) for item in items_of(importer, path))
+    total = held.total()
     writing = memory.writing_as(writer="person" if options.trusted else "model", surface=SURFACE)
+    if held[NewMemory]:
+        # A server refuses this to the token of a model: before anything is stored, and not after half of it.
+        writing.import_((), trusted=True, dry_run=True)
     counts: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
