@@ -253,7 +253,7 @@ def test_pairs_are_decided_and_each_decision_is_taken_back(tmp_path: Path, clock
             proposed(memory, first, second, kind)
             pairs.append((first, second))
         shown = page.get("review")
-        assert "Both cannot be true" in shown.words
+        assert "Perhaps only one of them is true" in shown.words
         assert "Do they say the same?" in shown.words
         for first, second in pairs:
             assert first.text in shown.words

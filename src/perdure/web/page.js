@@ -17,10 +17,15 @@ async function show(address, parts, push = true) {
   chosen = -1;
   if (parts.includes("main")) {
     document.title = `${find("h1").textContent} · Perdure`;
+    showPlace();
     find("main").focus({ preventScroll: true });
     scrollTo(0, 0);
   }
 }
+
+// On a phone the menu is one line, of which a part is seen.
+const showPlace = () => find("#menu [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+showPlace();
 
 const WHOLE = ["main", "#menu"];
 addEventListener("popstate", () => location.reload());

@@ -4,7 +4,6 @@ the receipt of an erasure.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -47,6 +46,8 @@ DONE: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _LISTED: Final = 200
 _LINE: Final = 140
+# So many memories are named one by one.
+_FEW: Final = 3
 
 
 def count(n: int, word: str = "memory", words: str = "memories") -> str:
@@ -54,18 +55,31 @@ def count(n: int, word: str = "memory", words: str = "memories") -> str:
 
 
 def told_changes(lines: Sequence[Revision]) -> str:
-    """`corrected #12, forgot #13`; of many only how many."""
+    """`corrected #12, forgot #13`, in the order in which it was done, and what was proposed about it last; of many only
+    how many.
+    """
     told: list[str] = []
-    for done, number_of in Counter(map(_done, lines)).items():
+    for done in dict.fromkeys(_done(line) for line in without_proposals(lines)[::-1]):
         numbers = sorted({line.number for line in lines if _done(line) == done})
-        few = ", ".join(f"#{number}" for number in numbers)
-        told.append(f"{done} {few if number_of <= 3 else count(len(numbers))}")  # noqa: PLR2004
+        told.append(
+            f"{done} {', '.join(f'#{number}' for number in numbers) if len(numbers) <= _FEW else count(len(numbers))}"
+        )
+    if pairs := len({line.number for line in lines if is_proposed(line)}):
+        told.append(f"proposed {count(pairs, 'pair', 'pairs')} to decide about")
     return ", ".join(told)
 
 
 def _done(line: Revision) -> str:
-    is_proposed = line.change.operation == "insert" and line.record is not None and line.record.source == PROPOSAL
-    return "proposed" if is_proposed else DONE[line.change.operation]
+    return PROPOSAL if is_proposed(line) else DONE[line.change.operation]
+
+
+def is_proposed(line: Revision) -> bool:
+    """Whether it adds a pair for somebody to decide about."""
+    return line.change.operation == "insert" and line.record is not None and line.record.source == PROPOSAL
+
+
+def without_proposals(lines: Sequence[Revision]) -> list[Revision]:
+    return [line for line in lines if not is_proposed(line)]
 
 
 def done_banner(visit: Visit, batch: str) -> Child:

@@ -11,7 +11,7 @@ from perdure.text.preview import clip
 from perdure.web.actions import action_form, field_form
 from perdure.web.layout import back_then, data_table, empty, spoken
 from perdure.web.markup import Child, Markup, a, div, h2, li, nav, p, section, small, span, ul
-from perdure.web.results import count, line_text, receipt_screen, told_changes
+from perdure.web.results import count, line_text, receipt_screen, told_changes, without_proposals
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 
@@ -80,11 +80,13 @@ def batch_row(visit: Visit, lines: Sequence[Revision], *, is_new: bool = False) 
     session = (
         [" in ", a(clip(change.session, 24), href=visit.link("session", id=change.session))] if change.session else None
     )
+    # What was proposed about memories says no more than how much it is, beside the memories themselves.
+    told = (without_proposals(lines) or lines)[::-1]
     texts = [
         li(a(f"#{line.number}", href=visit.link("memory", n=line.number)), " ", line_text(line), class_="changed")
-        for line in lines[:_SHOWN]
+        for line in told[:_SHOWN]
     ]
-    more = len(lines) - _SHOWN
+    more = len(told) - _SHOWN
     is_final = all(line.change.operation == "erase" for line in lines)
     undo = (
         a("Receipt", href=visit.link("erased", batch=change.batch))
@@ -157,7 +159,7 @@ def checkpoints(visit: Visit) -> Shown:
         for each in found
         if each.namespace is not None or visit.is_whole_store
     ]  # fmt: skip
-    listed = data_table(("name", "about", "where", "memories", "made", ""), rows, "Named states")
+    listed = data_table(("name", "about", "where", "records", "made", ""), rows, "Named states")
     return Shown(
         "Back then",
         [
@@ -167,7 +169,8 @@ def checkpoints(visit: Visit) -> Shown:
                 "No state has a name yet. Name the present one, and going back to it is one step.",
                 "perdure checkpoint create before-refactor",
             )),
-            section(h2("Name the present state"), field_form(visit, "checkpoint", {})),
+            section(h2("Name the present state"), field_form(visit, "checkpoint", {}))
+            if visit.may("checkpoint") else None,
         ],
         **spoken(visit, "checkpoints", command="checkpoint list"),
     )  # fmt: skip

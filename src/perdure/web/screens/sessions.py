@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from perdure.clock import parse_time
 from perdure.errors import InvalidInput, NotFound
+from perdure.location import from_home
 from perdure.model import Record
 from perdure.session.kept import KeptPrompt, KeptStart, kept_prompts, kept_start
 from perdure.session.listing import list_sessions
@@ -16,7 +17,7 @@ from perdure.session.state import read_session
 from perdure.text.preview import clip, one_line
 from perdure.web.actions import action_form, project_of
 from perdure.web.layout import back_then, data_table, empty
-from perdure.web.markup import Child, Markup, a, b, details, div, h2, h3, li, p, pre, section, span, summary, ul
+from perdure.web.markup import Child, Markup, a, b, details, div, h2, h3, li, p, pre, section, small, span, summary, ul
 from perdure.web.screens.changes import batch_row, batches
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
@@ -36,7 +37,7 @@ def sessions(visit: Visit) -> Shown:
                 [a(clip(one.session, 40), href=visit.link("session", id=one.session)), off], one.project or "",
                 when(one.last_at, visit.now), one.injected, one.tokens, one.change_count,
             ))  # fmt: skip
-        heads = ("session", "project", "last", "told", "tokens", "changes")
+        heads = ("session", "project", "last", "told at its start", "tokens of it", "changes")
     else:
         seen: dict[str, tuple[Child, int]] = {}
         for line in visit.memory.log(limit=1000, until=past.known_at):
@@ -162,7 +163,7 @@ def told(visit: Visit, kept: KeptStart | None) -> Markup:
     asked = p("Asked with: ", b(clip(kept.query, 300))) if kept.query else None
     return section(
         h2("What it was told at its start"),
-        p(f"About {tokens:,} tokens, from {kept.project}, {kept.diagnostics or kept.mode}."),
+        p(f"About {tokens:,} tokens, in {from_home(kept.project)}. ", small(kept.diagnostics.strip("*") or kept.mode)),
         pre(kept.text, class_="text whole", tabindex="0", aria_label="What it was told, as it was sent")
         if kept.text
         else p("Nothing."),
