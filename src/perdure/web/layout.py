@@ -278,11 +278,10 @@ def back_then(visit: Visit, oldest: datetime | None, *, true_then: bool = True) 
     if true_then:
         sliders.append(_slider(visit, "true", "True then", past.as_of, oldest))
     is_past = past != BackThen()
-    now = a("Back to now", href=visit.here(**dict.fromkeys(_PAST))) if is_past else None
     bar = form(
         hidden(visit, end=int(visit.now.timestamp()), **{name: kept[name] for name in kept if name != "namespace"}),
         sliders,
-        div(button("Show", type="submit"), now, class_="row"),
+        div(button("Show", type="submit"), class_="row"),
         action=page_link(visit.screen),
         method="get",
         data_slide=True,
@@ -292,6 +291,10 @@ def back_then(visit: Visit, oldest: datetime | None, *, true_then: bool = True) 
 
 _PAST: Final = ("known", "true", "end", "known_at", "as_of", "after", "done", "said")
 _STEPS: Final = 500
+
+
+def now_link(visit: Visit) -> Markup:
+    return a("Back to now", href=visit.here(**dict.fromkeys(_PAST)))
 
 
 def _slider(visit: Visit, name: str, title: str, moment: datetime | None, oldest: datetime) -> Markup:

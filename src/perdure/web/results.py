@@ -13,7 +13,7 @@ from perdure.ids import PROPOSAL
 from perdure.model import Finding, Forgotten, MarkdownCopy, RevertResult, Revision
 from perdure.text.preview import clip, one_line
 from perdure.web.actions import ACTIONS, Given, PageAction, action_form, is_erasure
-from perdure.web.layout import data_table, each_of, hidden, memory_list
+from perdure.web.layout import data_table, each_of, hidden, memory_list, with_code
 from perdure.web.markup import (
     NOTHING,
     Child,
@@ -42,7 +42,7 @@ from perdure.web.visit import Shown, Visit
 DONE: Final[Mapping[str, str]] = {
     "insert": "remembered", "observe": "observed again", "update": "corrected", "annotate": "changed",
     "validate": "judged", "promote": "promoted", "forget": "forgot", "restore": "brought back", "expire": "expired",
-    "evict": "evicted", "undo": "took back", "rewind": "went back", "erase": "erased",
+    "evict": "evicted", "undo": "took back", "rewind": "set back", "erase": "erased",
 }  # fmt: skip
 _LISTED: Final = 200
 _LINE: Final = 140
@@ -76,6 +76,27 @@ def _done(line: Revision) -> str:
 def is_proposed(line: Revision) -> bool:
     """Whether it adds a pair for somebody to decide about."""
     return line.change.operation == "insert" and line.record is not None and line.record.source == PROPOSAL
+
+
+def is_taken_back(lines: Sequence[Revision], newest: Mapping[int, Revision]) -> bool:
+    """Whether an undo, or a way back, made all of it other than a call left it; `newest` has the last line of each
+    memory.
+    """
+    return all(
+        (last := newest.get(line.number)) is not None
+        and last.change.operation in {"undo", "rewind"}
+        and last.change.batch != line.change.batch
+        and _state(last) != _state(line)
+        for line in lines
+    )
+
+
+def _state(line: Revision) -> tuple[object, ...]:
+    record = line.record
+    return () if record is None else (
+        record.text, record.title, record.state, record.tags, record.tier, record.category, record.importance,
+        record.validation_count,
+    )  # fmt: skip
 
 
 def without_proposals(lines: Sequence[Revision]) -> list[Revision]:
@@ -135,9 +156,18 @@ def preview_screen(
         what = [p("Nothing was changed yet. This is what would happen:"), _previewed(visit, preview)]
         if not _anything(preview):
             what, sure = [p("There is nothing to do."), _previewed(visit, preview)], None
+    younger: Child = None
+    if action.name == "go-back" and not given.get("clear_existing"):
+        younger = form(
+            hidden(visit, **_repeated(action, sent), clear_existing="on", back=back),
+            button("See it without what is younger", type="submit", class_="plain"),
+            action=page_link(action.name),
+            method="post",
+            class_="act",
+        )
     return Shown(
         f"{action.title}?",
-        section(what, div(sure, a("Leave it as it is", href=PageLink(back)), class_="row")),
+        section(what, div(sure, younger, a("Leave it as it is", href=PageLink(back)), class_="row")),
         ("perdure", *_as_command(action, given)),
         f"memory.{action.verb}({', '.join(f'{k}={v!r}' for k, v in given.items())})",
     )
@@ -181,9 +211,15 @@ def _previewed(visit: Visit, preview: Any) -> Child:
         return [[_reverted(visit, name, part, titled=titled) for name, part in parts.items()], notes]
     if isinstance(preview, Forgotten):
         return [memory_list(visit, preview.records), notes]
-    rows = [(one.outcome, one.namespace, f"#{one.number}", one.text[:200]) for one in preview.memories]
+    rows = [
+        (
+            one.outcome, one.namespace,
+            a(f"#{one.number}", href=visit.link("memory", n=one.number, namespace=one.namespace)), one.text[:200],
+        )
+        for one in preview.memories
+    ]  # fmt: skip
     return [
-        data_table(("becomes", "namespace", "memory", "text"), rows, "What would be taken back") if rows else None,
+        data_table(("what", "namespace", "memory", "text"), rows, "What would be taken back") if rows else None,
         notes,
     ]
 
@@ -313,7 +349,7 @@ def _has_text(visit: Visit, line: Revision) -> bool:
 
 def findings_screen(findings: Sequence[Finding], back: str) -> Shown:
     rows = [
-        (span(found.level, class_=f"badge {found.level}"), found.check, [found.sentence, " ", found.remedy])
+        (span(found.level, class_=f"badge {found.level}"), found.check, with_code(f"{found.sentence} {found.remedy}"))
         for found in findings
     ]
     bad = sum(found.level == "problem" for found in findings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -11,7 +11,7 @@ from perdure.text.preview import clip
 from perdure.web.actions import action_form, field_form
 from perdure.web.layout import back_then, data_table, empty, spoken
 from perdure.web.markup import Child, Markup, a, div, h2, li, nav, p, section, small, span, ul
-from perdure.web.results import count, line_text, receipt_screen, told_changes, without_proposals
+from perdure.web.results import count, is_taken_back, line_text, receipt_screen, told_changes, without_proposals
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 
@@ -28,7 +28,7 @@ def today(visit: Visit) -> Shown:
     lines = visit.memory.log(limit=_TODAY)
     shown = list(batches(lines))[:20]
     body: Child = (
-        ul([batch_row(visit, batch) for batch in shown], class_="batches", data_seq=lines[0].seq)
+        ul([batch_row(visit, batch, newest_of(lines)) for batch in shown], class_="batches", data_seq=lines[0].seq)
         if shown
         else empty("Nothing is remembered here yet. One of these begins:", *_FIRST)
     )
@@ -73,10 +73,16 @@ def batches(lines: Sequence[Revision]) -> Iterator[list[Revision]]:
         yield list(group)
 
 
-def batch_row(visit: Visit, lines: Sequence[Revision], *, is_new: bool = False) -> Markup:
+def newest_of(lines: Sequence[Revision]) -> dict[int, Revision]:
+    """The last line of each memory, of the end of a log."""
+    return {line.number: line for line in reversed(lines)}
+
+
+def batch_row(visit: Visit, lines: Sequence[Revision], newest: Mapping[int, Revision] | None = None) -> Markup:
+    """`newest` has the last line of each memory, where that is known."""
     change = lines[0].change
     by_model = change.surface.endswith(BY_MODEL)
-    is_new = is_new or (visit.since is not None and change.at > visit.since)
+    is_new = visit.since is not None and change.at > visit.since
     session = (
         [" in ", a(clip(change.session, 24), href=visit.link("session", id=change.session))] if change.session else None
     )
@@ -88,11 +94,14 @@ def batch_row(visit: Visit, lines: Sequence[Revision], *, is_new: bool = False) 
     ]
     more = len(told) - _SHOWN
     is_final = all(line.change.operation == "erase" for line in lines)
-    undo = (
-        a("Receipt", href=visit.link("erased", batch=change.batch))
-        if is_final
-        else action_form(visit, "undo", {"batch": change.batch}, key="u", plain=True)
-    )
+    undo: Child
+    if is_final:
+        undo = a("Receipt", href=visit.link("erased", batch=change.batch), class_="end")
+    elif newest and is_taken_back(lines, newest):
+        undo = span("taken back", class_="badge end")
+    else:
+        title = "Redo" if all(line.change.operation == "undo" for line in lines) else ""
+        undo = action_form(visit, "undo", {"batch": change.batch}, title=title, key="u", plain=True)
     return li(
         div(
             span("new ", class_="badge ok") if is_new else None,
@@ -126,7 +135,8 @@ def log(visit: Visit) -> Shown:
         for name, word in (("session", "session"), ("actor", "writer"), ("batch", "change"))
         if name in filters
     ]
-    rows = [batch_row(visit, batch) for batch in batches(lines)]
+    is_newest = not (filters or until or visit.one("before"))
+    rows = [batch_row(visit, batch, newest_of(lines) if is_newest else None) for batch in batches(lines)]
     more = len(lines) == _LINES and lines[-1].seq > 1
     body = [
         div(chips, take_back, class_="row"),

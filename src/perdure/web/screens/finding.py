@@ -54,12 +54,18 @@ FILTERS: Final = (
 _CHOICES: Final = {"category": CATEGORIES, "tier": TIERS, "states": STATES}
 _PASSAGE: Final = 280
 _FOUND: Final = 20
-_MODES: Final = {"hybrid": "its words and its meaning", "lexical": "its words", "vector": "its meaning"}
+_MODES: Final = {"hybrid": "words and meaning", "keyword": "words", "vector": "meaning", "time": "the time"}
 # What speaks for a hit, as people say it.
 _WHY: Final = {
-    "lexical": "its words", "vector": "its meaning", "recency": "how new it is", "importance": "its importance",
-    "prominence": "how much it counts", "time": "the time that was asked for", "conversation": "what stands around it",
-    "keywords": "its keywords", "usage": "how often it was used", "size": "how many memories there are",
+    "prior": "where every memory begins", "keyword": "its words", "vector": "its meaning",
+    "relevance": "how well it fits", "sentence": "one sentence of it", "clause": "one clause of the question",
+    "unknown": "words that nothing here has",
+    "learned": "it was learned from what was said", "time": "the time that was asked for", "newer": "it is newer",
+    "observations": "how often it was said", "confidence": "how sure it is", "recency": "how new it is",
+    "recalls": "how often it was recalled", "decay": "how lately it was used", "anchor": "its anchor",
+    "named": "who is meant", "assistant": "that an assistant said it", "brief": "how short it is",
+    "when": "that it says when", "asking": "that it is a question", "neighbours": "what was said beside it",
+    "answering": "that it is an answer", "around": "what was said around it",
 }  # fmt: skip
 
 
@@ -237,9 +243,7 @@ def why(explain: Any) -> Markup:
         for name, signal in signals
         if signal.contribution
     ]
-    return details(
-        summary("Why"), data_table(("what speaks for it", "weight of it", "rank", ""), rows, "Why it was found")
-    )
+    return details(summary("Why"), data_table(("what speaks for it", "how much", "rank", ""), rows, "Why it was found"))
 
 
 def remember(visit: Visit) -> Shown:
