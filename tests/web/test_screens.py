@@ -96,6 +96,12 @@ def test_today_groups_what_changed_by_what_one_undo_takes_back(page: Page, remem
     assert "Redo" in today.words
     assert "taken back" in today.words
     assert len(today.forms("undo")) == 2
+    with remembered.batch():
+        for shelf in range(120):
+            remembered.remember(f"Shelf {shelf} is full")
+    today = page.get("").words
+    assert "remembered 120 memories by" in today
+    assert "remembered #1, #2" in today
 
 
 def test_what_changed_since_the_last_visit_is_marked(page: Page, remembered: Memory, clock: HandClock):

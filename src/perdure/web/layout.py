@@ -255,9 +255,10 @@ def data_table(heads: Sequence[str], rows: Iterable[Sequence[Child]], caption: s
         tr([td(cell, class_=kind, data_head=head or None) for cell, kind, head in zip(row, kinds, heads, strict=True)])
         for row in listed
     ]
-    top = thead(tr([th(head, scope="col", class_=kind) for head, kind in zip(heads, kinds, strict=True)]))
+    named = [th(head, scope="col", class_=kind) if head else td() for head, kind in zip(heads, kinds, strict=True)]
+    top = thead(tr(named))
     return div(
-        table(top, tbody(body), aria_label=caption), class_="wide", tabindex="0", role="region", aria_label=caption
+        table(top, tbody(body), aria_label=caption), class_="wide", tabindex="0", role="group", aria_label=caption
     )
 
 

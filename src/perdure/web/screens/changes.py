@@ -15,7 +15,9 @@ from perdure.web.results import count, is_taken_back, line_text, receipt_screen,
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 
+_BATCHES: Final = 20
 _TODAY: Final = 100
+_MOST: Final = 500
 _LINES: Final = 200
 _SHOWN: Final = 4
 _FIRST: Final = (
@@ -25,17 +27,25 @@ _FIRST: Final = (
 
 def today(visit: Visit) -> Shown:
     """What changed, by what one undo takes back; what waits; and how the store is."""
-    lines = visit.memory.log(limit=_TODAY)
-    shown = list(batches(lines))[:20]
+    limit = _TODAY
+    lines = visit.memory.log(limit=limit)
+    shown = list(batches(lines))[:_BATCHES]
+    if len(shown) < _BATCHES and len(lines) == limit:
+        # One call may have made very many lines, as an import does.
+        limit = _MOST
+        lines = visit.memory.log(limit=limit)
+        shown = list(batches(lines))[:_BATCHES]
+    newest, last = newest_of(lines), lines[-1] if len(lines) == limit else None
+    rows = [batch_row(visit, batch, newest, is_cut=batch[-1] is last) for batch in shown]
     body: Child = (
-        ul([batch_row(visit, batch, newest_of(lines)) for batch in shown], class_="batches", data_seq=lines[0].seq)
-        if shown
+        ul(rows, class_="batches", data_seq=lines[0].seq)
+        if rows
         else empty("Nothing is remembered here yet. One of these begins:", *_FIRST)
     )
     return Shown(
         "Today",
         [waiting_line(visit), h2("What changed"), body, p(a("All of the log", href=visit.link("log")))],
-        **spoken(visit, "log", limit=_TODAY),
+        **spoken(visit, "log", limit=limit),
     )
 
 
@@ -78,8 +88,10 @@ def newest_of(lines: Sequence[Revision]) -> dict[int, Revision]:
     return {line.number: line for line in reversed(lines)}
 
 
-def batch_row(visit: Visit, lines: Sequence[Revision], newest: Mapping[int, Revision] | None = None) -> Markup:
-    """`newest` has the last line of each memory, where that is known."""
+def batch_row(
+    visit: Visit, lines: Sequence[Revision], newest: Mapping[int, Revision] | None = None, *, is_cut: bool = False
+) -> Markup:
+    """`newest` has the last line of each memory, where that is known; `is_cut`: the call may have made more lines."""
     change = lines[0].change
     by_model = change.surface.endswith(BY_MODEL)
     is_new = visit.since is not None and change.at > visit.since
@@ -105,7 +117,7 @@ def batch_row(visit: Visit, lines: Sequence[Revision], newest: Mapping[int, Revi
     return li(
         div(
             span("new ", class_="badge ok") if is_new else None,
-            span(told_changes(lines), class_="did"),
+            span(told_changes(lines), " or more" if is_cut else None, class_="did"),
             small(
                 span(f"by {change.actor}{' (a model)' if by_model else ''}"), session, ", ", when(change.at, visit.now),
                 " ", a("details", href=visit.link("log", batch=change.batch)),
@@ -136,7 +148,9 @@ def log(visit: Visit) -> Shown:
         if name in filters
     ]
     is_newest = not (filters or until or visit.one("before"))
-    rows = [batch_row(visit, batch, newest_of(lines) if is_newest else None) for batch in batches(lines)]
+    newest = newest_of(lines) if is_newest else None
+    last = lines[-1] if len(lines) == _LINES else None
+    rows = [batch_row(visit, batch, newest, is_cut=batch[-1] is last) for batch in batches(lines)]
     more = len(lines) == _LINES and lines[-1].seq > 1
     body = [
         div(chips, take_back, class_="row"),
