@@ -271,7 +271,8 @@ def test_pairs_are_decided_and_each_decision_is_taken_back(tmp_path: Path, clock
         today = page.get("").words
         assert "remembered #7, proposed 1 pair to decide about" in today
         assert "#7 The tram is red" in today
-        assert "#8 merge" not in today
+        assert "#8 " not in today
+        assert "is only one of them true: #1, #2?" in today
         before = len(memory.review())
         rejected = page.do(page.get("review"), "reject")
         assert len(memory.review()) == before - 1

@@ -46,6 +46,8 @@ DONE: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _LISTED: Final = 200
 _LINE: Final = 140
+# What a proposal is about, before the two numbers and a question mark.
+_PROPOSED: Final = {"merge": "do they say the same:", "conflict": "is only one of them true:"}
 # So many memories are named one by one.
 _FEW: Final = 3
 
@@ -246,6 +248,9 @@ def line_text(line: Revision) -> str:
     """What a memory said, in one line."""
     if line.record is None:
         return "its text is gone"
+    if line.record.source == PROPOSAL:
+        kind, _, pair = line.record.text.partition(" ")
+        return f"{_PROPOSED.get(kind, kind)} {pair}"
     return clip(one_line(line.record.title or line.record.text), _LINE)
 
 

@@ -10,8 +10,16 @@ from perdure.model import BY_MODEL, Revision
 from perdure.text.preview import clip
 from perdure.web.actions import action_form, field_form
 from perdure.web.layout import back_then, data_table, empty, spoken
-from perdure.web.markup import Child, Markup, a, div, h2, li, nav, p, section, small, span, ul
-from perdure.web.results import count, is_taken_back, line_text, receipt_screen, told_changes, without_proposals
+from perdure.web.markup import Child, Markup, PageLink, a, div, h2, li, nav, p, section, small, span, ul
+from perdure.web.results import (
+    count,
+    is_proposed,
+    is_taken_back,
+    line_text,
+    receipt_screen,
+    told_changes,
+    without_proposals,
+)
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 
@@ -83,6 +91,11 @@ def batches(lines: Sequence[Revision]) -> Iterator[list[Revision]]:
         yield list(group)
 
 
+def line_link(visit: Visit, line: Revision) -> PageLink:
+    """To the memory; of a pair that was proposed, to where somebody decides about it."""
+    return visit.link("review") if is_proposed(line) else visit.link("memory", n=line.number)
+
+
 def newest_of(lines: Sequence[Revision]) -> dict[int, Revision]:
     """The last line of each memory, of the end of a log."""
     return {line.number: line for line in reversed(lines)}
@@ -101,9 +114,9 @@ def batch_row(
     # What was proposed about memories says no more than how much it is, beside the memories themselves.
     told = (without_proposals(lines) or lines)[::-1]
     texts = [
-        li(a(f"#{line.number}", href=visit.link("memory", n=line.number)), " ", line_text(line), class_="changed")
+        li(a(f"#{line.number}", href=line_link(visit, line)), " ", line_text(line), class_="changed")
         for line in told[:_SHOWN]
-    ]
+    ]  # fmt: skip
     more = len(told) - _SHOWN
     is_final = all(line.change.operation == "erase" for line in lines)
     undo: Child

@@ -37,7 +37,7 @@ def sessions(visit: Visit) -> Shown:
                 [a(clip(one.session, 40), href=visit.link("session", id=one.session)), off], one.project or "",
                 when(one.last_at, visit.now), one.injected, one.tokens, one.change_count,
             ))  # fmt: skip
-        heads = ("session", "project", "last", "told at its start", "tokens of it", "changes")
+        heads = ("session", "project", "last", "told", "tokens", "changes")
     else:
         seen: dict[str, tuple[Child, int]] = {}
         for line in visit.memory.log(limit=1000, until=past.known_at):
@@ -60,7 +60,9 @@ def sessions(visit: Visit) -> Shown:
             "perdure install claude-code",
         )
     )
-    body = [back_then(visit, oldest_of(visit), true_then=False), div(past_line(visit, past), listed, id="list")]
+    meant = "“Told” counts the memories that a session was told at its start; its changes are what it wrote."
+    note = p(meant, class_="note") if rows and visit.is_whole_store else None
+    body = [back_then(visit, oldest_of(visit), true_then=False), div(past_line(visit, past), note, listed, id="list")]
     return Shown("Sessions", body, ("perdure", "session", "list"), "memory.log(limit=1000)")
 
 
