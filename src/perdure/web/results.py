@@ -249,7 +249,7 @@ def line_text(line: Revision) -> str:
     if line.record is None:
         return "its text is gone"
     if line.record.source == PROPOSAL:
-        kind, _, pair = line.record.text.partition(" ")
+        kind, _, pair = (line.record.title or line.record.text).partition(" ")
         return f"{_PROPOSED.get(kind, kind)} {pair}"
     return clip(one_line(line.record.title or line.record.text), _LINE)
 
