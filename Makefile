@@ -61,9 +61,9 @@ test-clients: setup $(CLIENTS)/.ready  ## Clients of others, in Python and Node,
 test-hosts: setup $(HOSTS)/.ready  ## Four coding agents, each a whole turn with `perdure mcp`, against a scripted model
 	PERDURE_HOSTS=$(HOSTS) $(BIN)/pytest tests/hosts
 
-test-web: setup $(WEB)/.ready  ## The page in a real Chromium; PICTURES=docs/web makes the screenshots of its page anew
+test-web: setup $(WEB)/.ready  ## The page in a real Chromium; PICTURES=docs/web makes its screenshots anew, ONLY=newcomer runs a part
 	@{ command -v chromium || command -v chromium-browser; } >/dev/null || { echo "test-web: Chromium is not there; on Debian: apt-get install chromium"; exit 1; }
-	PERDURE_WEB=$(WEB) $(if $(PICTURES),PERDURE_PICTURES=$(abspath $(PICTURES))) $(BIN)/pytest tests/web_browser
+	PERDURE_WEB=$(WEB) $(if $(PICTURES),PERDURE_PICTURES=$(abspath $(PICTURES))) $(BIN)/pytest tests/web_browser $(if $(ONLY),-k '$(ONLY)')
 
 $(WEB)/.ready: requirements/web.txt | $(VENV)/.ready
 	@echo "test-web: environment with playwright in $(WEB), apart from Perdure's own (the first time about 50 MB to download)"

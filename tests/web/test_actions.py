@@ -191,6 +191,13 @@ def test_going_back_to_a_named_state_shows_first_what_it_does_and_can_be_taken_b
     assert text_of(remembered, numbers["theme"]) == "Alice prefers dark mode in every editor"
     page.do(back, "undo")
     assert text_of(remembered, numbers["theme"]) == "Alice prefers light mode"
+    younger = remembered.remember("Bread is bought on Saturdays").record.number
+    look = page.do(page.get("checkpoints"), "go-back", names.index(["light"]))
+    assert "There is nothing to do" in look.words
+    without = page.do(look, "go-back")
+    assert f"#{younger} goes, as it did not exist" in without.words
+    page.do(page.do(without, "go-back"), "undo")
+    assert text_of(remembered, younger) == "Bread is bought on Saturdays"
     asked = page.do(page.get("checkpoints"), "delete-checkpoint", names.index(["light"]))
     assert "no undo brings it back" in asked.words
     assert "perdure checkpoint delete light" in asked.words
@@ -253,11 +260,19 @@ def test_pairs_are_decided_and_each_decision_is_taken_back(tmp_path: Path, clock
             proposed(memory, first, second, kind)
             pairs.append((first, second))
         shown = page.get("review")
-        assert "Both cannot be true" in shown.words
+        assert "Perhaps only one of them is true" in shown.words
         assert "Do they say the same?" in shown.words
         for first, second in pairs:
             assert first.text in shown.words
             assert second.text in shown.words
+        with memory.batch():
+            memory.remember("The tram is red")
+            proposed(memory, *pairs[0], "merge")
+        today = page.get("").words
+        assert "remembered #7, proposed 1 pair to decide about" in today
+        assert "#7 The tram is red" in today
+        assert "#8 " not in today
+        assert "is only one of them true: #1, #2?" in today
         before = len(memory.review())
         rejected = page.do(page.get("review"), "reject")
         assert len(memory.review()) == before - 1

@@ -94,7 +94,8 @@ def sessions_seen(
         at = parse_time(kept.at, "at")
         if until and at > until:
             continue
-        seen[kept.session] = SessionSeen(kept.session, at, Path(kept.project).name, len(kept.entries), tokens)
+        told = len(kept.entries) + len(kept.constitutional) + len(kept.about)
+        seen[kept.session] = SessionSeen(kept.session, at, Path(kept.project).name, told, tokens)
     changes, last_writers = changes_by_session(memory, until)
     for session in {*seen, *changes, *off}:
         known = seen.get(session)

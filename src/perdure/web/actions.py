@@ -32,8 +32,8 @@ Asks: TypeAlias = Literal["", "yes", "look", "count"]
 WORDS: Final[Mapping[str, Sequence[str]]] = {"tier": TIERS, "context_type": CONTEXT_TYPES, "category": CATEGORIES}
 _LONG: Final = frozenset({"text", "reasoning"})
 _LABELS: Final = {
-    "add_tags": "Add tags", "related": "What was made of it", "max_items": "Most memories",
-    "max_tokens": "Most tokens",
+    "add_tags": "Add tags", "related": "Whatever was made of it", "max_items": "Most memories",
+    "max_tokens": "Most tokens", "importance": "Importance, from 0 to 1", "key": "Key, such as server:staging",
 }  # fmt: skip
 # What becomes of what was made of a memory that is erased, as people say it.
 _MEANT: Final = {"derived": "goes too", "all": "goes too, with what it was made of", "none": "stays"}
@@ -354,7 +354,7 @@ def _field(action: PageAction, name: str, hint: Any, value: object, which: str) 
         chosen = shown_value if shown_value in words or not shown_value else "other"
         meant = _MEANT if name == "related" else {}
         options = [option(meant.get(word, word), value=word, selected=word == chosen) for word in words]
-        first = [] if literal else [option("", value="", selected=not shown_value)]
+        first = [] if literal else [option("none", value="", selected=not shown_value)]
         if chosen == "other":
             first = [option(shown_value, value=shown_value, selected=True), *first]
         return div(label(told, for_=id), select(first, options, id=id, name=name))

@@ -169,7 +169,7 @@ def refused(visit: Visit | None, error: PerdureError) -> bytes:
     """What did not happen, with the menu for those who are signed in."""
     if visit is None:
         return document("Refused", main(h1("That was not done"), refusal(error), id="content", class_="narrow"))
-    return frame(visit, Shown("That was not done", refusal(error), ("perdure", "doctor"), "memory.doctor()"), SCREENS)
+    return frame(visit, Shown("That was not done", refusal(error)), SCREENS)
 
 
 @cache

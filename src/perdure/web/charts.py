@@ -13,7 +13,7 @@ from perdure.web.markup import Markup, PageLink, element
 from perdure.web.visit import Visit
 
 _WIDTH: Final = 560
-_LEFT: Final = 60
+_LEFT: Final = 76
 _ROW: Final = 26
 # A circle of so many is full; more stand on a wider one.
 _FIRST_RING: Final = 12

@@ -100,13 +100,13 @@ def frame(visit: Visit, shown: Shown, screens: Sequence[Screen], banner: Child =
         banner or NOTHING,
         div(h1(shown.title), shown.aside, class_="title"),
         shown.body,
-        same_elsewhere(shown),
+        same_elsewhere(shown) if shown.command else NOTHING,
         id="content",
         tabindex="-1",
     )
     bottom = footer(
         span(f"{visit.token.name} · {visit.namespace}"),
-        span(a("Keys: ", kbd("?"), href=visit.link("help")), class_="keys"),
+        span(a("Keys", href=visit.link("help")), " ", kbd("?"), class_="keys"),
         form(
             hidden(visit), button("Sign out", type="submit", class_="plain"), action=page_link("leave"), method="post"
         ),
@@ -122,7 +122,7 @@ def namespace_choice(visit: Visit) -> Markup:
     return form(
         label("Namespace", for_="namespace", class_="quiet"),
         select(options, id="namespace", name="namespace"),
-        button("Go", type="submit"),
+        button("Go", type="submit", class_="plain"),
         action=page_link(visit.screen if visit.screen in {"", "memories", "log", "review", "facts"} else ""),
         method="get",
         class_="place",
@@ -201,12 +201,17 @@ def badges(visit: Visit, record: Record) -> list[Markup]:
         told.append(a(record.category, href=visit.link("memories", category=record.category), class_="badge"))
     told += (a(f"#{tag}", href=visit.link("memories", tags=tag), class_="badge") for tag in record.tags[:8])
     if record.state != "active":
-        told.append(span(record.state, class_="badge gone"))
+        told.append(span(state_words(record.state), class_="badge gone"))
     if record.tier != "normal":
         told.append(span(record.tier, class_="badge tier"))
     if record.trust == "low":
         told.append(span("low trust", class_="badge gone"))
     return told
+
+
+def state_words(state: str) -> str:
+    """A state as people say it: the menu calls it forgetting, too."""
+    return "forgotten" if state == "deleted" else state
 
 
 def memory_list(
@@ -250,9 +255,10 @@ def data_table(heads: Sequence[str], rows: Iterable[Sequence[Child]], caption: s
         tr([td(cell, class_=kind, data_head=head or None) for cell, kind, head in zip(row, kinds, heads, strict=True)])
         for row in listed
     ]
-    top = thead(tr([th(head, scope="col", class_=kind) for head, kind in zip(heads, kinds, strict=True)]))
+    named = [th(head, scope="col", class_=kind) if head else td() for head, kind in zip(heads, kinds, strict=True)]
+    top = thead(tr(named))
     return div(
-        table(top, tbody(body), aria_label=caption), class_="wide", tabindex="0", role="region", aria_label=caption
+        table(top, tbody(body), aria_label=caption), class_="wide", tabindex="0", role="group", aria_label=caption
     )
 
 
@@ -273,11 +279,10 @@ def back_then(visit: Visit, oldest: datetime | None, *, true_then: bool = True) 
     if true_then:
         sliders.append(_slider(visit, "true", "True then", past.as_of, oldest))
     is_past = past != BackThen()
-    now = a("Back to now", href=visit.here(**dict.fromkeys(_PAST))) if is_past else None
     bar = form(
         hidden(visit, end=int(visit.now.timestamp()), **{name: kept[name] for name in kept if name != "namespace"}),
         sliders,
-        div(button("Show", type="submit"), now, class_="row"),
+        div(button("Show", type="submit"), class_="row"),
         action=page_link(visit.screen),
         method="get",
         data_slide=True,
@@ -287,6 +292,10 @@ def back_then(visit: Visit, oldest: datetime | None, *, true_then: bool = True) 
 
 _PAST: Final = ("known", "true", "end", "known_at", "as_of", "after", "done", "said")
 _STEPS: Final = 500
+
+
+def now_link(visit: Visit) -> Markup:
+    return a("Back to now", href=visit.here(**dict.fromkeys(_PAST)))
 
 
 def _slider(visit: Visit, name: str, title: str, moment: datetime | None, oldest: datetime) -> Markup:
@@ -344,7 +353,12 @@ def refusal(error: PerdureError) -> Markup:
     """What did not happen, and what can be done about it."""
     return section(
         p(error.sentence, role="alert"),
-        p(error.cli_remedy),
+        p(with_code(error.cli_remedy)),
         p(a("To the first page", href=PageLink("./"))),
         data_error=error.code,
     )
+
+
+def with_code(sentence: str) -> list[Child]:
+    """What stands between backticks is a command."""
+    return [code(part) if place % 2 else part for place, part in enumerate(sentence.split("`"))]

@@ -3,11 +3,17 @@ const find = (what, where = document) => where.querySelector(what);
 const SANITIZER = { removeElements: ["meta", "link", "style", "base", "img", "script", "iframe", "title"] };
 const CAN_SWAP = "setHTML" in Element.prototype;
 
+// An answer that comes when another one was asked for already is not shown.
+let asked = 0;
 async function show(address, parts, push = true) {
+  clearTimeout(sliding);
+  const mine = ++asked;
   const answer = await fetch(address, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (mine !== asked) return;
   if (!answer?.ok) { location.assign(address); return; }
-  const box = document.createElement("div");
-  box.setHTML(await answer.text(), { sanitizer: SANITIZER });
+  const box = document.createElement("div"), text = await answer.text();
+  if (mine !== asked) return;
+  box.setHTML(text, { sanitizer: SANITIZER });
   for (const part of parts) {
     const old = find(part), fresh = find(part, box);
     if (!old || !fresh) { location.assign(address); return; }
@@ -17,10 +23,15 @@ async function show(address, parts, push = true) {
   chosen = -1;
   if (parts.includes("main")) {
     document.title = `${find("h1").textContent} · Perdure`;
+    showPlace();
     find("main").focus({ preventScroll: true });
     scrollTo(0, 0);
   }
 }
+
+// On a phone the menu is one line, of which a part is seen.
+const showPlace = () => find("#menu [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+showPlace();
 
 const WHOLE = ["main", "#menu"];
 addEventListener("popstate", () => location.reload());
@@ -59,7 +70,7 @@ document.addEventListener("input", (event) => {
   const form = event.target.closest("form[data-slide]");
   if (!form || event.target.type !== "range") return;
   const { value, max, name } = event.target;
-  find(`output[for=${name}]`, form).textContent = value === max ? "now" : new Date(value * 1000).toLocaleString();
+  find(`output[for=${name}]`, form).textContent = value === max ? "now" : new Date(value * 1000).toLocaleString("sv");
   clearTimeout(sliding);
   if (CAN_SWAP) sliding = setTimeout(() => show(address(form), ["#list"], false), 200);
 });

@@ -4,7 +4,6 @@ the receipt of an erasure.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ from perdure.ids import PROPOSAL
 from perdure.model import Finding, Forgotten, MarkdownCopy, RevertResult, Revision
 from perdure.text.preview import clip, one_line
 from perdure.web.actions import ACTIONS, Given, PageAction, action_form, is_erasure
-from perdure.web.layout import data_table, each_of, hidden, memory_list
+from perdure.web.layout import data_table, each_of, hidden, memory_list, with_code
 from perdure.web.markup import (
     NOTHING,
     Child,
@@ -43,10 +42,14 @@ from perdure.web.visit import Shown, Visit
 DONE: Final[Mapping[str, str]] = {
     "insert": "remembered", "observe": "observed again", "update": "corrected", "annotate": "changed",
     "validate": "judged", "promote": "promoted", "forget": "forgot", "restore": "brought back", "expire": "expired",
-    "evict": "evicted", "undo": "took back", "rewind": "went back", "erase": "erased",
+    "evict": "evicted", "undo": "took back", "rewind": "set back", "erase": "erased",
 }  # fmt: skip
 _LISTED: Final = 200
 _LINE: Final = 140
+# What a proposal is about, before the two numbers and a question mark.
+_PROPOSED: Final = {"merge": "do they say the same:", "conflict": "is only one of them true:"}
+# So many memories are named one by one.
+_FEW: Final = 3
 
 
 def count(n: int, word: str = "memory", words: str = "memories") -> str:
@@ -54,18 +57,52 @@ def count(n: int, word: str = "memory", words: str = "memories") -> str:
 
 
 def told_changes(lines: Sequence[Revision]) -> str:
-    """`corrected #12, forgot #13`; of many only how many."""
+    """`corrected #12, forgot #13`, in the order in which it was done, and what was proposed about it last; of many only
+    how many.
+    """
     told: list[str] = []
-    for done, number_of in Counter(map(_done, lines)).items():
+    for done in dict.fromkeys(_done(line) for line in without_proposals(lines)[::-1]):
         numbers = sorted({line.number for line in lines if _done(line) == done})
-        few = ", ".join(f"#{number}" for number in numbers)
-        told.append(f"{done} {few if number_of <= 3 else count(len(numbers))}")  # noqa: PLR2004
+        told.append(
+            f"{done} {', '.join(f'#{number}' for number in numbers) if len(numbers) <= _FEW else count(len(numbers))}"
+        )
+    if pairs := len({line.number for line in lines if is_proposed(line)}):
+        told.append(f"proposed {count(pairs, 'pair', 'pairs')} to decide about")
     return ", ".join(told)
 
 
 def _done(line: Revision) -> str:
-    is_proposed = line.change.operation == "insert" and line.record is not None and line.record.source == PROPOSAL
-    return "proposed" if is_proposed else DONE[line.change.operation]
+    return PROPOSAL if is_proposed(line) else DONE[line.change.operation]
+
+
+def is_proposed(line: Revision) -> bool:
+    """Whether it adds a pair for somebody to decide about."""
+    return line.change.operation == "insert" and line.record is not None and line.record.source == PROPOSAL
+
+
+def is_taken_back(lines: Sequence[Revision], newest: Mapping[int, Revision]) -> bool:
+    """Whether an undo, or a way back, made all of it other than a call left it; `newest` has the last line of each
+    memory.
+    """
+    return all(
+        (last := newest.get(line.number)) is not None
+        and last.change.operation in {"undo", "rewind"}
+        and last.change.batch != line.change.batch
+        and _state(last) != _state(line)
+        for line in lines
+    )
+
+
+def _state(line: Revision) -> tuple[object, ...]:
+    record = line.record
+    return () if record is None else (
+        record.text, record.title, record.state, record.tags, record.tier, record.category, record.importance,
+        record.validation_count,
+    )  # fmt: skip
+
+
+def without_proposals(lines: Sequence[Revision]) -> list[Revision]:
+    return [line for line in lines if not is_proposed(line)]
 
 
 def done_banner(visit: Visit, batch: str) -> Child:
@@ -121,9 +158,18 @@ def preview_screen(
         what = [p("Nothing was changed yet. This is what would happen:"), _previewed(visit, preview)]
         if not _anything(preview):
             what, sure = [p("There is nothing to do."), _previewed(visit, preview)], None
+    younger: Child = None
+    if action.name == "go-back" and not given.get("clear_existing"):
+        younger = form(
+            hidden(visit, **_repeated(action, sent), clear_existing="on", back=back),
+            button("See it without what is younger", type="submit", class_="plain"),
+            action=page_link(action.name),
+            method="post",
+            class_="act",
+        )
     return Shown(
         f"{action.title}?",
-        section(what, div(sure, a("Leave it as it is", href=PageLink(back)), class_="row")),
+        section(what, div(sure, younger, a("Leave it as it is", href=PageLink(back)), class_="row")),
         ("perdure", *_as_command(action, given)),
         f"memory.{action.verb}({', '.join(f'{k}={v!r}' for k, v in given.items())})",
     )
@@ -167,9 +213,15 @@ def _previewed(visit: Visit, preview: Any) -> Child:
         return [[_reverted(visit, name, part, titled=titled) for name, part in parts.items()], notes]
     if isinstance(preview, Forgotten):
         return [memory_list(visit, preview.records), notes]
-    rows = [(one.outcome, one.namespace, f"#{one.number}", one.text[:200]) for one in preview.memories]
+    rows = [
+        (
+            one.outcome, one.namespace,
+            a(f"#{one.number}", href=visit.link("memory", n=one.number, namespace=one.namespace)), one.text[:200],
+        )
+        for one in preview.memories
+    ]  # fmt: skip
     return [
-        data_table(("becomes", "namespace", "memory", "text"), rows, "What would be taken back") if rows else None,
+        data_table(("what", "namespace", "memory", "text"), rows, "What would be taken back") if rows else None,
         notes,
     ]
 
@@ -196,6 +248,9 @@ def line_text(line: Revision) -> str:
     """What a memory said, in one line."""
     if line.record is None:
         return "its text is gone"
+    if line.record.source == PROPOSAL:
+        kind, _, pair = (line.record.title or line.record.text).partition(" ")
+        return f"{_PROPOSED.get(kind, kind)} {pair}"
     return clip(one_line(line.record.title or line.record.text), _LINE)
 
 
@@ -299,7 +354,7 @@ def _has_text(visit: Visit, line: Revision) -> bool:
 
 def findings_screen(findings: Sequence[Finding], back: str) -> Shown:
     rows = [
-        (span(found.level, class_=f"badge {found.level}"), found.check, [found.sentence, " ", found.remedy])
+        (span(found.level, class_=f"badge {found.level}"), found.check, with_code(f"{found.sentence} {found.remedy}"))
         for found in findings
     ]
     bad = sum(found.level == "problem" for found in findings)

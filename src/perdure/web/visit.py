@@ -99,12 +99,12 @@ def needs_of(verb: str) -> tuple[tuple[Scope, ...], bool]:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a screen shows, and how to have the same as a command and in Python."""
+    """What a screen shows, and how to have the same as a command and in Python, which a refusal has not."""
 
     title: str
     body: Child
-    command: tuple[str, ...]
-    python: str
+    command: tuple[str, ...] = ()
+    python: str = ""
     # What stands beside the title.
     aside: Child = None
 

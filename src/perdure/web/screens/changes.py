@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -10,12 +10,22 @@ from perdure.model import BY_MODEL, Revision
 from perdure.text.preview import clip
 from perdure.web.actions import action_form, field_form
 from perdure.web.layout import back_then, data_table, empty, spoken
-from perdure.web.markup import Child, Markup, a, div, h2, li, nav, p, section, small, span, ul
-from perdure.web.results import count, line_text, receipt_screen, told_changes
+from perdure.web.markup import Child, Markup, PageLink, a, div, h2, li, nav, p, section, small, span, ul
+from perdure.web.results import (
+    count,
+    is_proposed,
+    is_taken_back,
+    line_text,
+    receipt_screen,
+    told_changes,
+    without_proposals,
+)
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 
+_BATCHES: Final = 20
 _TODAY: Final = 100
+_MOST: Final = 500
 _LINES: Final = 200
 _SHOWN: Final = 4
 _FIRST: Final = (
@@ -25,17 +35,25 @@ _FIRST: Final = (
 
 def today(visit: Visit) -> Shown:
     """What changed, by what one undo takes back; what waits; and how the store is."""
-    lines = visit.memory.log(limit=_TODAY)
-    shown = list(batches(lines))[:20]
+    limit = _TODAY
+    lines = visit.memory.log(limit=limit)
+    shown = list(batches(lines))[:_BATCHES]
+    if len(shown) < _BATCHES and len(lines) == limit:
+        # One call may have made very many lines, as an import does.
+        limit = _MOST
+        lines = visit.memory.log(limit=limit)
+        shown = list(batches(lines))[:_BATCHES]
+    newest, last = newest_of(lines), lines[-1] if len(lines) == limit else None
+    rows = [batch_row(visit, batch, newest, is_cut=batch[-1] is last) for batch in shown]
     body: Child = (
-        ul([batch_row(visit, batch) for batch in shown], class_="batches", data_seq=lines[0].seq)
-        if shown
+        ul(rows, class_="batches", data_seq=lines[0].seq)
+        if rows
         else empty("Nothing is remembered here yet. One of these begins:", *_FIRST)
     )
     return Shown(
         "Today",
         [waiting_line(visit), h2("What changed"), body, p(a("All of the log", href=visit.link("log")))],
-        **spoken(visit, "log", limit=_TODAY),
+        **spoken(visit, "log", limit=limit),
     )
 
 
@@ -73,28 +91,46 @@ def batches(lines: Sequence[Revision]) -> Iterator[list[Revision]]:
         yield list(group)
 
 
-def batch_row(visit: Visit, lines: Sequence[Revision], *, is_new: bool = False) -> Markup:
+def line_link(visit: Visit, line: Revision) -> PageLink:
+    """To the memory; of a pair that was proposed, to where somebody decides about it."""
+    return visit.link("review") if is_proposed(line) else visit.link("memory", n=line.number)
+
+
+def newest_of(lines: Sequence[Revision]) -> dict[int, Revision]:
+    """The last line of each memory, of the end of a log."""
+    return {line.number: line for line in reversed(lines)}
+
+
+def batch_row(
+    visit: Visit, lines: Sequence[Revision], newest: Mapping[int, Revision] | None = None, *, is_cut: bool = False
+) -> Markup:
+    """`newest` has the last line of each memory, where that is known; `is_cut`: the call may have made more lines."""
     change = lines[0].change
     by_model = change.surface.endswith(BY_MODEL)
-    is_new = is_new or (visit.since is not None and change.at > visit.since)
+    is_new = visit.since is not None and change.at > visit.since
     session = (
         [" in ", a(clip(change.session, 24), href=visit.link("session", id=change.session))] if change.session else None
     )
+    # What was proposed about memories says no more than how much it is, beside the memories themselves.
+    told = (without_proposals(lines) or lines)[::-1]
     texts = [
-        li(a(f"#{line.number}", href=visit.link("memory", n=line.number)), " ", line_text(line), class_="changed")
-        for line in lines[:_SHOWN]
-    ]
-    more = len(lines) - _SHOWN
+        li(a(f"#{line.number}", href=line_link(visit, line)), " ", line_text(line), class_="changed")
+        for line in told[:_SHOWN]
+    ]  # fmt: skip
+    more = len(told) - _SHOWN
     is_final = all(line.change.operation == "erase" for line in lines)
-    undo = (
-        a("Receipt", href=visit.link("erased", batch=change.batch))
-        if is_final
-        else action_form(visit, "undo", {"batch": change.batch}, key="u", plain=True)
-    )
+    undo: Child
+    if is_final:
+        undo = a("Receipt", href=visit.link("erased", batch=change.batch), class_="end")
+    elif newest and is_taken_back(lines, newest):
+        undo = span("taken back", class_="badge end")
+    else:
+        title = "Redo" if all(line.change.operation == "undo" for line in lines) else ""
+        undo = action_form(visit, "undo", {"batch": change.batch}, title=title, key="u", plain=True)
     return li(
         div(
             span("new ", class_="badge ok") if is_new else None,
-            span(told_changes(lines), class_="did"),
+            span(told_changes(lines), " or more" if is_cut else None, class_="did"),
             small(
                 span(f"by {change.actor}{' (a model)' if by_model else ''}"), session, ", ", when(change.at, visit.now),
                 " ", a("details", href=visit.link("log", batch=change.batch)),
@@ -124,7 +160,10 @@ def log(visit: Visit) -> Shown:
         for name, word in (("session", "session"), ("actor", "writer"), ("batch", "change"))
         if name in filters
     ]
-    rows = [batch_row(visit, batch) for batch in batches(lines)]
+    is_newest = not (filters or until or visit.one("before"))
+    newest = newest_of(lines) if is_newest else None
+    last = lines[-1] if len(lines) == _LINES else None
+    rows = [batch_row(visit, batch, newest, is_cut=batch[-1] is last) for batch in batches(lines)]
     more = len(lines) == _LINES and lines[-1].seq > 1
     body = [
         div(chips, take_back, class_="row"),
@@ -157,7 +196,7 @@ def checkpoints(visit: Visit) -> Shown:
         for each in found
         if each.namespace is not None or visit.is_whole_store
     ]  # fmt: skip
-    listed = data_table(("name", "about", "where", "memories", "made", ""), rows, "Named states")
+    listed = data_table(("name", "about", "where", "records", "made", ""), rows, "Named states")
     return Shown(
         "Back then",
         [
@@ -167,7 +206,8 @@ def checkpoints(visit: Visit) -> Shown:
                 "No state has a name yet. Name the present one, and going back to it is one step.",
                 "perdure checkpoint create before-refactor",
             )),
-            section(h2("Name the present state"), field_form(visit, "checkpoint", {})),
+            section(h2("Name the present state"), field_form(visit, "checkpoint", {}))
+            if visit.may("checkpoint") else None,
         ],
         **spoken(visit, "checkpoints", command="checkpoint list"),
     )  # fmt: skip

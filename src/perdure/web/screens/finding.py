@@ -7,9 +7,21 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from perdure.model import CATEGORIES, STATES, TIERS, Hit, Record, Signal
+from perdure.text.stopwords import STOPWORDS
 from perdure.web.actions import action_form, field_form
 from perdure.web.charts import relevance_bar
-from perdure.web.layout import back_then, badges, data_table, empty, hidden, memory_link, memory_list, paged, spoken
+from perdure.web.layout import (
+    back_then,
+    badges,
+    data_table,
+    empty,
+    hidden,
+    memory_link,
+    memory_list,
+    paged,
+    spoken,
+    state_words,
+)
 from perdure.web.markup import (
     Child,
     Markup,
@@ -42,11 +54,18 @@ FILTERS: Final = (
 _CHOICES: Final = {"category": CATEGORIES, "tier": TIERS, "states": STATES}
 _PASSAGE: Final = 280
 _FOUND: Final = 20
+_MODES: Final = {"hybrid": "words and meaning", "keyword": "words", "vector": "meaning", "time": "the time"}
 # What speaks for a hit, as people say it.
 _WHY: Final = {
-    "lexical": "its words", "vector": "its meaning", "recency": "how new it is", "importance": "its importance",
-    "prominence": "how much it counts", "time": "the time that was asked for", "conversation": "what stands around it",
-    "keywords": "its keywords", "usage": "how often it was used", "size": "how many memories there are",
+    "prior": "where every memory begins", "keyword": "its words", "vector": "its meaning",
+    "relevance": "how well it fits", "sentence": "one sentence of it", "clause": "one clause of the question",
+    "unknown": "words that nothing here has",
+    "learned": "it was learned from what was said", "time": "the time that was asked for", "newer": "it is newer",
+    "observations": "how often it was said", "confidence": "how sure it is", "recency": "how new it is",
+    "recalls": "how often it was recalled", "decay": "how lately it was used", "anchor": "its anchor",
+    "named": "who is meant", "assistant": "that an assistant said it", "brief": "how short it is",
+    "when": "that it says when", "asking": "that it is a question", "neighbours": "what was said beside it",
+    "answering": "that it is an answer", "around": "what was said around it",
 }  # fmt: skip
 
 
@@ -82,7 +101,7 @@ def filter_form(visit: Visit, filters: dict[str, Any]) -> Markup:
         value, id = filters.get(name), f"by-{name}"
         told: str = value if isinstance(value, str) else next(iter(value or ()), "")
         if name in _CHOICES:
-            options = [option(word, value=word, selected=word == told) for word in _CHOICES[name]]
+            options = [option(state_words(word), value=word, selected=word == told) for word in _CHOICES[name]]
             control = select(option("any" if name != "states" else "active", value=""), options, id=id, name=name)
         else:
             hint = "last week" if name in {"since", "until"} else None
@@ -151,14 +170,16 @@ def search(visit: Visit) -> Shown:
             p("The nearest is:") if found.nearest else None,
             ul([hit_row(visit, found.nearest, question, past)], class_="memories") if found.nearest else None,
         )  # fmt: skip
-    floor = p(f"Whatever is below {found.min_relevance:.2f} is left out; found by {found.mode}.", class_="note")
+    found_by = _MODES.get(found.mode, found.mode)
+    floor = p(f"Whatever is below {found.min_relevance:.2f} is left out; found by {found_by}.", class_="note")
     body = [
         div(filters_in_force(visit, filters), class_="row"),
         filter_form(visit, filters),
         back_then(visit, oldest_of(visit)),
         div(
             past_line(visit, past),
-            [p(note, class_="note") for note in found.notes],
+            # Where nothing is found, the notes tell of the nearest, which stands below.
+            [p(note, class_="note") for note in found.notes] if rows or not found.nearest else None,
             ul(rows, class_="memories") if rows else nearest,
             floor if rows else None,
             id="list",
@@ -186,8 +207,7 @@ def hit_row(visit: Visit, hit: Hit, question: str, past: BackThen) -> Markup:
             badges(visit, record), small(when(record.valid_at or record.created_at, visit.now)),
             [span(note, class_="badge gone") for note in notes], acts, class_="about",
         ),
-        why(hit.explain),
-        None if is_past else tag_and_promote(visit, record),
+        div(why(hit.explain), None if is_past else tag_and_promote(visit, record), class_="more"),
         data_row=True,
     )  # fmt: skip
 
@@ -207,8 +227,9 @@ def passage_of(hit: Hit) -> str:
 
 
 def marked(text: str, question: str) -> list[Child]:
-    """The words of the question, marked where they stand."""
-    words = {re.escape(word) for word in re.findall(r"\w{3,}", question)[:40]}
+    """The words of the question that say what it is about, marked where they stand."""
+    asked = re.findall(r"\w{3,}", question)[:40]
+    words = {re.escape(word) for word in asked if word.lower() not in STOPWORDS}
     if not words:
         return [text]
     parts = re.split(rf"\b({'|'.join(sorted(words, key=len, reverse=True))})", text, flags=re.IGNORECASE)
@@ -222,9 +243,7 @@ def why(explain: Any) -> Markup:
         for name, signal in signals
         if signal.contribution
     ]
-    return details(
-        summary("Why"), data_table(("what speaks for it", "weight of it", "rank", ""), rows, "Why it was found")
-    )
+    return details(summary("Why"), data_table(("what speaks for it", "how much", "rank", ""), rows, "Why it was found"))
 
 
 def remember(visit: Visit) -> Shown:

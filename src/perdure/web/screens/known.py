@@ -60,7 +60,9 @@ def facts(visit: Visit) -> Shown:
                     div(
                         span(f"#{fact.record.number}", class_="number"), memory_link(visit, fact.record), class_="line"
                     ),
-                    div(badges(visit, fact.record), small(known_from(fact)), class_="about"),
+                    div(badges(visit, fact.record), small(
+                        when(fact.record.valid_at or fact.record.created_at, visit.now), known_from(fact)
+                    ), class_="about"),
                     [p(del_(clip(one_line(record.text), 140)), " ",
                        small("until ", when(record.invalid_at, visit.now) if record.invalid_at else "then"))
                      for record in fact.earlier[:5]],
@@ -83,7 +85,9 @@ def facts(visit: Visit) -> Shown:
 
 
 def known_from(fact: Fact) -> str:
-    return f"from {count(fact.conversation_count, 'conversation', 'conversations')}" if fact.conversation_count else ""
+    return (
+        f", from {count(fact.conversation_count, 'conversation', 'conversations')}" if fact.conversation_count else ""
+    )
 
 
 def past_facts(visit: Visit, past: BackThen) -> Child:

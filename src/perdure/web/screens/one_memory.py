@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from perdure.clock import format_local, parse_time
 from perdure.errors import InvalidInput, NotFound, PerdureError
+from perdure.ids import KINDS
 from perdure.model import BY_MODEL, Record, Revision, Version
 from perdure.session.kept import kept_prompts_about, kept_starts
 from perdure.text.preview import clip, one_line
@@ -40,7 +41,7 @@ from perdure.web.markup import (
     summary,
     ul,
 )
-from perdure.web.results import DONE
+from perdure.web.results import DONE, count
 from perdure.web.visit import Shown, Visit, past_of, when
 
 # What of a record is shown in words elsewhere on the screen.
@@ -192,7 +193,11 @@ def told_section(visit: Visit, record: Record) -> Child:
         li(a(clip(session, 40), href=visit.link("session", id=session)), " at a prompt, ", when(at, visit.now))
         for session, at in prompts_told(str(record.id))
     ]
-    used = f"It was recalled {record.recall_count:,} times" if record.recall_count else "It was never recalled"
+    used = (
+        f"It answered a search or began a session {count(record.recall_count, 'time', 'times')}"
+        if record.recall_count
+        else "It has answered no search and begun no session yet"
+    )
     last = [", the last time ", when(record.recalled_at, visit.now)] if record.recalled_at else None
     return section(
         h2("Who was told it"),
@@ -300,7 +305,7 @@ def erase(visit: Visit) -> Shown:
         [
             pre(clip(record.text, 600), class_="text", tabindex="0"),
             p("Forgetting hides a memory and can be taken back. Erasing removes it from every file, for good. "
-              "Next you see everything that would go, and are asked for its number."),
+              "Next you see everything that would go, and are asked to type how many memories that are."),
             field_form(there, "erase", {"what": number}, {"related": "derived"}, title="Show what would go"),
             p(a("Leave it as it is", href=visit.link("memory", n=number))),
         ],
@@ -326,7 +331,10 @@ def around(visit: Visit) -> Shown:
     record = visit.memory.history(number)[-1].record
     if record is None:
         raise NotFound(f"Memory #{number} is erased.")
-    found = {each.number: each for each in neighbours(visit, record) if each.number != number}
+    found: dict[int, GraphNode] = {}
+    for each in neighbours(visit, record):
+        if each.number != number:
+            found.setdefault(each.number, each)
     near = list(found.values())[:MOST_AROUND]
     rows = [
         (a(f"#{each.number}", href=visit.link("memory", n=each.number)), each.kind, clip(one_line(each.text), 140))
@@ -356,8 +364,9 @@ def neighbours(visit: Visit, record: Record) -> Iterable[GraphNode]:
     near: list[tuple[str, dict[str, Any]]] = []
     if record.conversation_id:
         near.append(("conversation", {"conversation_id": record.conversation_id}))
-    if record.key:
-        near.append(("key", {"key_type": record.key.partition(":")[0]}))
+    # What was said, and episodes, have keys of a type that says nothing.
+    if record.key and (kind := record.key.partition(":")[0]) not in KINDS:
+        near.append((f"also a {kind}", {"key_type": kind}))
     for kind, filters in near:
         for other in visit.memory.list(limit=40, **filters):
             yield GraphNode(other.number, other.text, kind)

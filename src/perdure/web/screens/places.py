@@ -7,6 +7,7 @@ from typing import Any
 
 from perdure.clock import format_local
 from perdure.model import STATES, Page
+from perdure.web.layout import now_link
 from perdure.web.markup import Child, Markup, join, p, span
 from perdure.web.visit import PAGE, BackThen, Visit, when
 
@@ -35,4 +36,4 @@ def past_line(visit: Visit, past: BackThen) -> Child:
         for word, moment in (("known", past.known_at), ("true", past.as_of))
         if moment
     ]
-    return p("This is not now: ", join(told, Markup(", ")), ".", class_="note") if told else None
+    return p("This is not now: ", join(told, Markup(", ")), ". ", now_link(visit), class_="note") if told else None

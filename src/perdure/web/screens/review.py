@@ -26,11 +26,12 @@ def review(visit: Visit) -> Shown:
     parked = [each for each in visit.memory.parked() if past.known_at is None or each.at <= moment]
     parts: list[Child] = []
     if proposals:
-        parts.append(section(
-            h2("Pairs"), p("Each decision can be taken back. Keys: ", kbd("j"), " ", kbd("k"), " move, ", kbd("a"),
-                           " accepts, ", kbd("r"), " keeps both, ", kbd("u"), " takes back.", class_="note"),
-            ul([pair(visit, proposal) for proposal in proposals], class_="pairs"),
-        ))  # fmt: skip
+        keys = p(
+            "Each decision can be taken back. Keys: ", kbd("j"), " ", kbd("k"), " move, ", kbd("a"), " accepts, ",
+            kbd("r"), " keeps both, ", kbd("u"), " takes back.", class_="note",
+        ) if visit.is_person and visit.may("accept") else None  # fmt: skip
+        pairs = ul([pair(visit, proposal) for proposal in proposals], class_="pairs")
+        parts.append(section(h2("Pairs"), keys, pairs))
     if offers:
         more = {
             record.number: action_form(visit, "promote", {"ref": record.number}, title="Promote") for record in offers
@@ -94,7 +95,7 @@ def pair(visit: Visit, proposal: Proposal) -> Markup:
     ]  # fmt: skip
     merge = None if is_conflict else action_form(visit, "accept", {"proposal": proposal.number}, title="Make them one")
     near = "" if proposal.cosine is None else f" Nearness {proposal.cosine:.2f}."
-    asked = "Both cannot be true. Which one stays?" if is_conflict else "Do they say the same?"
+    asked = "Perhaps only one of them is true. Which one stays?" if is_conflict else "Do they say the same?"
     return li(
         p(asked, " ", small(f"{'; '.join(proposal.reasons)}.{near}")),
         div(sides, class_="sides"),

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from perdure.clock import parse_time
 from perdure.errors import InvalidInput, NotFound
+from perdure.location import from_home
 from perdure.model import Record
 from perdure.session.kept import KeptPrompt, KeptStart, kept_prompts, kept_start
 from perdure.session.listing import list_sessions
@@ -16,7 +17,7 @@ from perdure.session.state import read_session
 from perdure.text.preview import clip, one_line
 from perdure.web.actions import action_form, project_of
 from perdure.web.layout import back_then, data_table, empty
-from perdure.web.markup import Child, Markup, a, b, details, div, h2, h3, li, p, pre, section, span, summary, ul
+from perdure.web.markup import Child, Markup, a, b, details, div, h2, h3, li, p, pre, section, small, span, summary, ul
 from perdure.web.screens.changes import batch_row, batches
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
@@ -59,7 +60,9 @@ def sessions(visit: Visit) -> Shown:
             "perdure install claude-code",
         )
     )
-    body = [back_then(visit, oldest_of(visit), true_then=False), div(past_line(visit, past), listed, id="list")]
+    meant = "“Told” counts the memories that a session was told at its start; its changes are what it wrote."
+    note = p(meant, class_="note") if rows and visit.is_whole_store else None
+    body = [back_then(visit, oldest_of(visit), true_then=False), div(past_line(visit, past), note, listed, id="list")]
     return Shown("Sessions", body, ("perdure", "session", "list"), "memory.log(limit=1000)")
 
 
@@ -162,7 +165,7 @@ def told(visit: Visit, kept: KeptStart | None) -> Markup:
     asked = p("Asked with: ", b(clip(kept.query, 300))) if kept.query else None
     return section(
         h2("What it was told at its start"),
-        p(f"About {tokens:,} tokens, from {kept.project}, {kept.diagnostics or kept.mode}."),
+        p(f"About {tokens:,} tokens, in {from_home(kept.project)}. ", small(kept.diagnostics.strip("*") or kept.mode)),
         pre(kept.text, class_="text whole", tabindex="0", aria_label="What it was told, as it was sent")
         if kept.text
         else p("Nothing."),

@@ -41,7 +41,8 @@ def health(visit: Visit) -> Shown:
     )
     body = [
         about,
-        data_table(("namespace", "memories", "forgotten", "changes", "vectors missing", "newest"), rows, "Namespaces"),
+        data_table(("namespace", "records", "forgotten", "changes", "vectors missing", "newest"), rows, "Namespaces"),
+        p("Records are memories, what was said, episodes, and pairs that wait to be decided.", class_="note"),
         section(
             h2("Is all in order?"),
             p("Everything is compared with something else: records with the log, the log with its chain."),
@@ -65,7 +66,7 @@ def room(visit: Visit) -> Child:
     return section(
         h2(f"Room in {visit.namespace}"),
         dl(
-            dt("memories"), dd(of(capacity.item_count, capacity.max_items)),
+            dt("records"), dd(of(capacity.item_count, capacity.max_items)),
             dt("tokens"), dd(of(capacity.tokens, capacity.max_tokens)),
             dt("never evicted"), dd(f"{capacity.protected:,}"),
         ),
