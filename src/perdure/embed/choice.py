@@ -19,7 +19,7 @@ from perdure.errors import EmbedderUnavailable, PerdureError
 _PATIENCE: Final = 60.0
 # The packaged model is not measured: what unrelated texts reach with it is known.
 _PACKAGED: Final = "local"
-_PACKAGED_UNRELATED: Final = 0.07
+_PACKAGED_UNRELATED: Final = 0.08
 _OTHER_VECTORS: Final = "It makes vectors of another kind now."
 _INSTEAD: Final = "{} made the vectors until now and cannot be asked: {} Those of {} answer, as far as there are any."
 
