@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from index_files import QUESTIONS, SIZE, answers, index_files, made, opened, scanned, wrong
+from index_files import QUESTIONS, SIZE, THINGS, answers, index_files, made, opened, scanned, wrong
 from store.children import Child, in_child
 
 from perdure import Memory
@@ -107,6 +107,44 @@ def test_a_process_that_lives_on_takes_the_newer_file_when_there_is_one(home: Pa
         assert f"{index_files(home)[0].name}\n" in maps
         del maps
         assert answers(living) == scanned(home)
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells what is mapped")
+def test_a_process_that_asked_once_keeps_no_vectors_in_its_memory(home: Path):
+    with opened(home) as memory:
+        memory.recall("clay", min_relevance=0)
+        index = memory._services.recaller()._indexes
+        assert index is not None
+        matrix = index.snapshot("default", WordEmbedder().generation).vectors.matrix
+        start, mapped = f"{matrix.ctypes.data:x}-", Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines()
+        beginning = next(place for place, line in enumerate(mapped) if line.startswith(start))
+        resident = next(line for line in mapped[beginning:] if line.startswith("Rss:"))
+        assert index_files(home)[0].name in mapped[beginning]
+        assert int(resident.split()[1]) * 1024 < matrix.nbytes / 10
+
+
+def test_the_learnings_of_a_new_process_are_those_of_the_file_and_weighed_among_themselves(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Words count among learnings, however many other memories hold them, with and without a file."""
+    with opened(home) as memory:
+        memory.import_({"text": f"Bees need clay and {THINGS[n % 8]} {n}", "category": "patterns"} for n in range(40))
+        memory.remember("Clay cracks in the rain", category="heuristics", conversation_id="talk 3")
+        memory.work()
+
+    def learnings(memory: Memory) -> list[tuple[int, float, float]]:
+        found = memory.learnings("clay and rain", limit=10, min_relevance=0).recall
+        return [(hit.record.number, hit.score, hit.relevance) for hit in found]
+
+    with opened(home) as memory:
+        read = reads(memory, monkeypatch)
+        by_file = learnings(memory)
+        assert read == []
+    with opened(home) as memory:
+        memory._services.store.__dict__["index_folder"] = None
+        by_store = learnings(memory)
+    assert [number for number, *_ in by_file] == [number for number, *_ in by_store]
+    assert [pytest.approx(each) for each in by_store] == by_file
 
 
 def _cut(file: Path) -> None:

@@ -20,12 +20,13 @@ from perdure.clock import to_micros
 from perdure.ids import LEARNED_SESSION
 from perdure.model import Filter
 from perdure.recall.append_array import AppendOnlyArray
+from perdure.recall.array_file import return_freed_memory
 from perdure.recall.conversation import NOBODY, ConversationIndex, SpeakerIndex
 from perdure.recall.index_file import IndexFile
 from perdure.recall.lexical import MOST_ROWS, Lexical, LexicalBuilder
 from perdure.recall.refresh import read_changes, read_rows, read_vectors
 from perdure.recall.signals import DEFAULT_STABILITY, is_stability
-from perdure.recall.vectors import VectorBuilder, Vectors
+from perdure.recall.vectors import PAIRED, SAMPLE, VectorBuilder, Vectors
 from perdure.store.capabilities import index_folder_of, vector_scan_of
 from perdure.store.port import IndexRow, LogFilter, Position, Store
 from perdure.text.entry import TERM_BYTES
@@ -56,7 +57,7 @@ _LEAST_IN_FILE: Final = 2048
 # A file is written anew when so many memories, or such a share of all, changed since: a new process reads these.
 _FEW_CHANGED: Final = 512
 _CHANGED_SHARE: Final = 128
-# After so many questions what they mapped of the vectors is let go.
+# After the first question, and again after so many, what they mapped of the vectors and freed is let go.
 _QUESTIONS_MAPPED: Final = 8
 _UNKNOWN: Final = -2
 
@@ -353,6 +354,9 @@ class Snapshot:
         listed[chosen[chosen < len(listed)]] = True
         return listed[self.columns.number]
 
+    def of_categories(self, names: Sequence[str]) -> Mask:
+        return np.isin(self.columns.category, [self.vocabulary.categories.code(name) for name in names])
+
     def passing(self, filter: Filter, numbers: Callable[[], Sequence[int]]) -> Mask:
         """The rows that pass this filter. `numbers` reads which memories these are, once for each snapshot."""
         rows = self._filtered.get(filter)
@@ -365,7 +369,22 @@ class Snapshot:
 
     def without(self, numbers: Sequence[int]) -> Snapshot:
         """The same snapshot, as if these memories had never been there; it shares everything that is large."""
-        gone = self.rows_with(numbers) & self.alive
+        return self._without_rows(self.rows_with(numbers) & self.alive)
+
+    def only(self, categories: Sequence[str]) -> Snapshot:
+        """The same snapshot, as if there were no memories but those of some categories."""
+        gone = self.alive & ~self.of_categories(categories)
+        if not gone.any():
+            return self
+        left, columns, vectors = self._without_rows(gone), self.columns, self.vectors
+        rows = np.flatnonzero(left.alive & left.vectors.present)
+        taken = tuple(vectors.at(rows[:: max(1, len(rows) // most)]) for most in (SAMPLE, PAIRED))
+        is_spoken = (columns.group[left.alive] != NOBODY).any() or (columns.speaker[left.alive] != NOBODY).any()
+        return replace(
+            left, vectors=replace(left.vectors, taken=taken), conversation=left.conversation if is_spoken else None
+        )
+
+    def _without_rows(self, gone: Mask) -> Snapshot:
         if not gone.any():
             return self
         alive, lexical, has_vector = self.alive & ~gone, self.lexical, self.vectors.present & ~gone
@@ -401,10 +420,10 @@ class NamespaceIndex:
         """
         self.namespace = namespace
         self.known = known
-        self._categories = categories
+        self.categories = categories
         self.generation = generation
         self.snapshot: Snapshot | None = None
-        self._asked = 0
+        self._mapping_questions = _QUESTIONS_MAPPED - 1
         self._lock = threading.Lock()
         self._clear()
 
@@ -428,7 +447,7 @@ class NamespaceIndex:
         self._changed_since_file = 0
         # Of the rows that were read at first, where only some categories were.
         self._passages: list[bytes] = []
-        self._vectors = VectorBuilder(dimensions, exact=bool(self._categories))
+        self._vectors = VectorBuilder(dimensions, exact=bool(self.categories))
 
     @property
     def nbytes(self) -> int:
@@ -438,9 +457,6 @@ class NamespaceIndex:
     def current(self, store: Store) -> Snapshot:
         """The namespace as it is now. Readers wait for each other only when it has changed."""
         snapshot = self.snapshot
-        self._asked += 1
-        if self._asked % _QUESTIONS_MAPPED == 0:
-            self._vectors.release()
         if snapshot is None or snapshot.position != store.position(self.namespace, self.generation):
             with self._lock:
                 return self._update(store)
@@ -450,6 +466,13 @@ class NamespaceIndex:
             finally:
                 self._lock.release()
         return snapshot
+
+    def release(self) -> None:
+        """Called after each question: now and then what they took of memory is let go."""
+        self._mapping_questions = (self._mapping_questions + 1) % _QUESTIONS_MAPPED
+        if self._file is not None and not self._mapping_questions:
+            self._vectors.release()
+            return_freed_memory()
 
     def cosines(self, question: NDArray[np.float32]) -> tuple[list[bytes], NDArray[np.float32]] | None:
         """The passages of an index of some categories, and their cosines; None if other rows came since."""
@@ -498,7 +521,7 @@ class NamespaceIndex:
     @property
     def is_file_due(self) -> bool:
         """Whether a new process would read so much from the store that a file of what is here pays off."""
-        if self.known or self._categories or self.snapshot is None:
+        if self.known or self.categories or self.snapshot is None:
             return False
         least = _LEAST_IN_FILE if self._file is None else max(_FEW_CHANGED, self._documents // _CHANGED_SHARE)
         new = self._documents if self._file is None else self._changed_since_file
@@ -546,7 +569,7 @@ class NamespaceIndex:
 
     def _open_file(self, store: Store) -> bool:
         """Begin where a file ends, if there is one that is whole."""
-        folder = None if self.known or self._categories else index_folder_of(store)
+        folder = None if self.known or self.categories else index_folder_of(store)
         file = None if folder is None else IndexFile.open(folder, self.namespace, self.generation)
         if file is None:
             return False
@@ -611,15 +634,15 @@ class NamespaceIndex:
         self._clear()
         known, dimensions, generation = self.known, self._vectors.dimensions, self.generation
         scanned: dict[bytes, bytes] | None = None
-        if known is None and generation is not None and not self._categories and (scan := vector_scan_of(store)):
+        if known is None and generation is not None and not self.categories and (scan := vector_scan_of(store)):
             scanned, generation = read_vectors(scan, self.namespace, generation), None
-        pages = read_rows(store, self.namespace, generation, categories=self._categories, vectors=known is None)
+        pages = read_rows(store, self.namespace, generation, categories=self.categories, vectors=known is None)
         for rows in pages:
             vectors: Sequence[bytes | None] | None = known and known.of(rows, self.namespace, store)
             if scanned is not None:
                 vectors = [scanned.get(row.passage) for row in rows]
             self._append(_Batch.of(rows, self._vocabulary, dimensions, vectors))
-            self._passages += [row.passage for row in rows] if self._categories else ()
+            self._passages += [row.passage for row in rows] if self.categories else ()
         self._position = position
 
     def _append(self, batch: _Batch) -> None:
@@ -704,6 +727,13 @@ def is_outdated(store: Store, namespace: str, generation: Generation | None) -> 
     return max(position.seq - seq, position.vector - vector) >= _FEW_CHANGED or seq > position.seq
 
 
+def is_in_file(store: Store, namespace: str, generation: Generation | None) -> bool:
+    """Whether a new process would read little from the store, because nearly all is in a file."""
+    folder = index_folder_of(store)
+    known = None if folder is None else IndexFile.position(folder, namespace, generation)
+    return known is not None and not is_outdated(store, namespace, generation)
+
+
 class IndexCache:
     """The indexes of the namespaces in use, within a bound on memory: the least recently used go first. The one just
     used always stays, however large it is.
@@ -723,6 +753,11 @@ class IndexCache:
         with self._lock:
             indexes = list(self._indexes.values())
         return sum(index.is_file_due and index.write_file(self._store) for index in indexes)
+
+    def release(self, namespaces: Sequence[str]) -> None:
+        """A question about these was answered."""
+        for index in filter(None, map(self._indexes.get, namespaces)):
+            index.release()
 
     def snapshot(self, namespace: str, generation: Generation | None) -> Snapshot:
         """The namespace as it is now. Without a generation only its words matter, and any index has them."""

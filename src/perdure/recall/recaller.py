@@ -340,6 +340,8 @@ class Recaller:
         windows = _NO_WINDOWS
         if any(each.snapshot.vectors.windows is not None for each in partitions):
             windows = best_windows(candidates, best, embedding, chosen.embedder)
+        if self._indexes is not None:
+            self._indexes.release(request.namespaces)
         return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, ended, windows)
 
     def _search_places(
@@ -557,8 +559,8 @@ class Recaller:
         return partitions, pasts
 
     def _learnings(self, request: SearchRequest, name: str, generation: Generation | None) -> Snapshot | None:
-        """An index of learnings alone, where nothing else is asked for and no index is there: a session starts with
-        these, and there may be many more messages than learnings.
+        """The learnings alone, where nothing else is asked for and no index is there: a session starts with these, and
+        there may be many more messages than learnings. They are read from a file if there is one, else from the store.
         """
         if set(request.filter.categories) - set(LEARNING_CATEGORIES):
             return None
@@ -567,11 +569,26 @@ class Recaller:
         with self._lock:
             if self._indexes is not None and name in self._indexes:
                 return None
+            by_file = self._is_in_file(name, generation)
             known = self._known[2] if self._known and self._known[:2] == (request.query, generation) else None
+            made = ((), None) if by_file else (LEARNING_CATEGORIES, known)
             index = self._of_learnings.get(name)
-            if index is None or index.generation != generation or index.known is not known:
-                index = self._of_learnings[name] = NamespaceIndex(name, generation, LEARNING_CATEGORIES, known)
-        return index.current(self._store)
+            if index is None or (index.generation, index.categories, index.known) != (generation, *made):
+                index = self._of_learnings[name] = NamespaceIndex(name, generation, *made)
+        snapshot = index.current(self._store)
+        return snapshot.only(LEARNING_CATEGORIES) if by_file else snapshot
+
+    def _is_in_file(self, name: str, generation: Generation | None) -> bool:
+        """Whether a namespace need not be read from the store, because nearly all of it is in a file."""
+        if index_folder_of(self._store) is None:
+            return False
+        from perdure.recall.index import is_in_file
+
+        return is_in_file(self._store, name, generation)
+
+    def reads_files(self, request: SearchRequest, generation: Generation) -> bool:
+        """Whether all that is asked is in files: nothing is gained then by cosines that were kept."""
+        return _has_numpy() and all(self._is_in_file(name, generation) for name in request.namespaces)
 
     def _snapshot(self, name: str, generation: Generation | None) -> Snapshot:
         with self._lock:

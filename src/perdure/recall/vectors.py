@@ -204,6 +204,10 @@ class Vectors:
             return values_at(np.vecdot(self.matrix, query), rows)
         return np.vecdot(self.matrix.take(rows, axis=0), query)
 
+    def at(self, rows: NDArray[np.intp]) -> Vectors:
+        """Copies of some rows that are present, each with its first window."""
+        return Vectors(self.matrix.take(rows, axis=0), np.ones(len(rows), np.bool_), len(rows), None)
+
     def best_window(self, query: NDArray[np.float32], row: int) -> tuple[int, int] | None:
         """Which window of a row is the nearest, counted from 0, and how many it has; None if it has only one."""
         rows = np.array([row])
@@ -309,6 +313,9 @@ class VectorBuilder:
         what stands around it. The system keeps it, and gives it back when it is asked.
         """
         self._matrix.release()
+        self._rounded.release()
+        if self._windows is not None:
+            self._windows.release()
 
     @property
     def in_file(self) -> int:
