@@ -209,14 +209,18 @@ def _tenth_program(file: Path, question: str) -> float:
 
 def _tenth_server(file: Path, question: str) -> float:
     """Of ten MCP servers, as many as a host has windows: those that come later ask the first for vectors."""
+    return _tenth([sys.executable, "-m", "perdure", "mcp", "--store", str(file)], questions_of_host(question), 2)
+
+
+def questions_of_host(question: str) -> list[str]:
+    """What a host says that greets an MCP server and has it recall something; the server answers two lines."""
     client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
     messages = (
         {"id": 1, "method": "initialize", "params": client},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": question}}},
     )
-    said = [dumps({"jsonrpc": "2.0", **message}) for message in messages]
-    return _tenth([sys.executable, "-m", "perdure", "mcp", "--store", str(file)], said, 2)
+    return [dumps({"jsonrpc": "2.0", **message}) for message in messages]
 
 
 def _kilobytes(pid: int, name: str) -> int:
