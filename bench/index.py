@@ -291,9 +291,9 @@ def page(where: dict[str, str], found: Sequence[AtSize], workers: dict[int, floa
     yield f"Written by `python -m bench.index` (`make bench-index`). Machine: {told_where}."
     yield "Texts and vectors are made up. Times are processor time, of whole processes or of the thread that asks: the"
     yield "clock tells how busy a machine is. Multiples are those of `python -c pass` in the same run."
-    yield "What a process costs is its proportional share of memory. An MCP server, as hosts start one for each window, asks"
-    yield "the first one for vectors; one that gets none within 0.1 s, on a busy machine, loads a model. A program in Python"
-    yield "has a model of its own, with 10 MB of weights that the runtime rearranges for itself."
+    yield "What a process costs is its proportional share of memory. An MCP server, as hosts start one for each window,"
+    yield "asks the first one for vectors; one that gets none within 0.1 s, on a busy machine, loads a model. A program"
+    yield "in Python has a model of its own, with 10 MB of weights that the runtime rearranges for itself."
     yield from ("", "## Goals", "")
     marks = {True: "met", False: "missed", None: ""}
     rows = [(one.goal, one.found, marks[one.met]) for one in verdicts(found, workers)]

@@ -18,7 +18,7 @@ from store.children import Child, in_child
 
 from perdure import Memory
 from perdure.buggify import arm, disarm
-from perdure.recall import array_file
+from perdure.recall import array_file, index
 from perdure.store import index_folder
 from perdure.testing.embedder import WordEmbedder
 
@@ -96,6 +96,27 @@ def test_the_file_is_written_anew_when_much_has_changed(home: Path):
     assert wrong(home) == []
 
 
+def written(home: Path) -> tuple[int, int]:
+    """Another one after every time that the file was written."""
+    status = index_files(home)[0].stat()
+    return status.st_ino, status.st_mtime_ns
+
+
+def test_a_process_that_imports_in_portions_writes_the_file_once_and_again_at_its_end(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(index, "_REST", 1e6)
+    files = {written(home)}
+    with opened(home) as memory:
+        for portion in range(4):
+            memory.import_({"text": f"Emil newts {portion} {n}"} for n in range(600))
+            memory.work()
+            files.add(written(home))
+        assert len(files) == 2
+    assert written(home) not in files
+    assert wrong(home) == []
+
+
 def test_a_process_that_lives_on_takes_the_newer_file_when_there_is_one(home: Path):
     with opened(home) as living:
         answers(living)
@@ -113,9 +134,9 @@ def test_a_process_that_lives_on_takes_the_newer_file_when_there_is_one(home: Pa
 def test_a_process_that_asked_once_keeps_no_vectors_in_its_memory(home: Path):
     with opened(home) as memory:
         memory.recall("clay", min_relevance=0)
-        index = memory._services.recaller()._indexes
-        assert index is not None
-        matrix = index.snapshot("default", WordEmbedder().generation).vectors.matrix
+        indexes = memory._services.recaller()._indexes
+        assert indexes is not None
+        matrix = indexes.snapshot("default", WordEmbedder().generation).vectors.matrix
         start, mapped = f"{matrix.ctypes.data:x}-", Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines()
         beginning = next(place for place, line in enumerate(mapped) if line.startswith(start))
         resident = next(line for line in mapped[beginning:] if line.startswith("Rss:"))

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -20,7 +21,7 @@ from perdure.clock import to_micros
 from perdure.ids import LEARNED_SESSION
 from perdure.model import Filter
 from perdure.recall.append_array import AppendOnlyArray
-from perdure.recall.array_file import return_freed_memory
+from perdure.recall.array_file import release_unused
 from perdure.recall.conversation import NOBODY, ConversationIndex, SpeakerIndex
 from perdure.recall.index_file import IndexFile
 from perdure.recall.lexical import MOST_ROWS, Lexical, LexicalBuilder
@@ -57,6 +58,8 @@ _LEAST_IN_FILE: Final = 2048
 # A file is written anew when so many memories, or such a share of all, changed since: a new process reads these.
 _FEW_CHANGED: Final = 512
 _CHANGED_SHARE: Final = 128
+# A process that goes on writing memories rests from writing files for so many times as long as the last one took.
+_REST: Final = 19
 # After the first question, and again after so many, what they mapped of the vectors and freed is let go.
 _QUESTIONS_MAPPED: Final = 8
 _UNKNOWN: Final = -2
@@ -425,6 +428,7 @@ class NamespaceIndex:
         self.snapshot: Snapshot | None = None
         self._mapping_questions = _QUESTIONS_MAPPED - 1
         self._lock = threading.Lock()
+        self._rests_until = 0.0
         self._clear()
 
     def _clear(self) -> None:
@@ -443,7 +447,7 @@ class NamespaceIndex:
         self._lexical = LexicalBuilder()
         dimensions = 1 if self.known else self.generation.dimensions if self.generation else 0
         self._row_bytes = 0
-        self._file: IndexFile | None = None
+        self.file: IndexFile | None = None
         self._changed_since_file = 0
         # Of the rows that were read at first, where only some categories were.
         self._passages: list[bytes] = []
@@ -470,9 +474,9 @@ class NamespaceIndex:
     def release(self) -> None:
         """Called after each question: now and then what they took of memory is let go."""
         self._mapping_questions = (self._mapping_questions + 1) % _QUESTIONS_MAPPED
-        if self._file is not None and not self._mapping_questions:
+        if self.file is not None and not self._mapping_questions:
             self._vectors.release()
-            return_freed_memory()
+            release_unused()
 
     def cosines(self, question: NDArray[np.float32]) -> tuple[list[bytes], NDArray[np.float32]] | None:
         """The passages of an index of some categories, and their cosines; None if other rows came since."""
@@ -497,7 +501,7 @@ class NamespaceIndex:
         if self.snapshot is None or (position != self._position and (mostly_gone or self.known)):
             self._load(store, position, from_file=self.snapshot is None)
         elif position != self._position and (
-            (self._file is not None and self._file.is_replaced()) or not self._catch_up(store, position)
+            (self.file is not None and self.file.is_replaced()) or not self._catch_up(store, position)
         ):
             self._load(store, position)
         # Not right after loading: a process that asks only once need not wait for the sorting.
@@ -523,9 +527,15 @@ class NamespaceIndex:
         """Whether a new process would read so much from the store that a file of what is here pays off."""
         if self.known or self.categories or self.snapshot is None:
             return False
-        least = _LEAST_IN_FILE if self._file is None else max(_FEW_CHANGED, self._documents // _CHANGED_SHARE)
-        new = self._documents if self._file is None else self._changed_since_file
+        least = _LEAST_IN_FILE if self.file is None else max(_FEW_CHANGED, self._documents // _CHANGED_SHARE)
+        new = self._documents if self.file is None else self._changed_since_file
         return least <= new and self._documents <= MOST_ROWS
+
+    def is_resting(self) -> bool:
+        """Whether this process wrote a file a moment ago: whoever imports a million memories in portions would write
+        each of them a hundred times otherwise.
+        """
+        return monotonic() < self._rests_until
 
     def write_file(self, store: Store) -> bool:
         """Write a file of the namespace as it is now, unless somebody else writes one. What is here is let go: from the
@@ -534,6 +544,7 @@ class NamespaceIndex:
         folder = index_folder_of(store)
         if folder is None:
             return False
+        begun = monotonic()
         # What is written is read after the lock was got: whoever erases something removes the files after that is
         # committed, with the same lock.
         with folder.writing() as is_alone:
@@ -545,6 +556,7 @@ class NamespaceIndex:
             IndexFile.write(folder, self.namespace, self.generation, about, arrays)
         with self._lock:
             self.snapshot = None
+        self._rests_until = monotonic() + _REST * (monotonic() - begun)
         return True
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any] | SelectedRows]]:
@@ -589,7 +601,7 @@ class NamespaceIndex:
         self._lexical = LexicalBuilder.over(file.part("lexical."), size)
         self._vectors = VectorBuilder.over(file.part("vectors."), size, self._vectors.dimensions)
         seq, vector, repairs, head = about["position"]
-        self._position, self._file = Position(seq, vector, repairs, bytes.fromhex(head)), file
+        self._position, self.file = Position(seq, vector, repairs, bytes.fromhex(head)), file
         return True
 
     def _is_erased_since(self, store: Store, seq: int) -> bool:
@@ -744,14 +756,18 @@ class IndexCache:
         self._memory_bytes = memory_bytes
         self._lock = threading.Lock()
         self._indexes: OrderedDict[str, NamespaceIndex] = OrderedDict()
+        # Whether one of them was read from a file.
+        self.reads_files = False
 
     def __contains__(self, namespace: str) -> bool:
         return namespace in self._indexes
 
-    def write_files(self) -> int:
-        """Write the files that are missing or behind, of the namespaces in use; how many."""
+    def write_files(self, *, at_end: bool = False) -> int:
+        """Write the files that are missing or behind, of the namespaces in use; how many. `at_end`: nobody else would
+        write them later.
+        """
         with self._lock:
-            indexes = list(self._indexes.values())
+            indexes = [index for index in self._indexes.values() if at_end or not index.is_resting()]
         return sum(index.is_file_due and index.write_file(self._store) for index in indexes)
 
     def release(self, namespaces: Sequence[str]) -> None:
@@ -768,6 +784,7 @@ class IndexCache:
             self._indexes.move_to_end(namespace)
         before = index.snapshot
         snapshot = index.current(self._store)
+        self.reads_files = self.reads_files or index.file is not None
         if snapshot is not before:
             with self._lock:
                 size = sum(held.nbytes for held in self._indexes.values())
