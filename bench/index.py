@@ -118,7 +118,7 @@ def measure(directory: Path, size: int, *, peers: bool) -> AtSize:
     recall = [sys.executable, "-m", "perdure", "recall", "--store", str(ours.file), question]
     with told(f"{size:,}: new processes"):
         without: list[float] = []
-        for _ in range(2 if size > _LARGE else 3):
+        for _ in range(1 if size > _LARGE else 3):
             shutil.rmtree(folder, ignore_errors=True)
             # It leaves a file behind, as any first one does; that is part of what it costs.
             without.append(_processor_seconds(recall)[0])

@@ -117,6 +117,22 @@ def test_a_process_that_imports_in_portions_writes_the_file_once_and_again_at_it
     assert wrong(home) == []
 
 
+def test_a_hook_does_not_keep_anybody_waiting_for_a_large_file(home: Path, monkeypatch: pytest.MonkeyPatch):
+    for file in index_files(home):
+        file.unlink()
+
+    def ask() -> None:
+        with Memory(home / "m.db", embedder=WordEmbedder(), surface="hook", writer="model") as memory:
+            assert answers(memory)
+
+    monkeypatch.setattr(index, "MOST_ROWS_HURRIED", SIZE - 1)
+    ask()
+    assert index_files(home) == []
+    monkeypatch.setattr(index, "MOST_ROWS_HURRIED", SIZE)
+    ask()
+    assert len(index_files(home)) == 1
+
+
 def test_a_process_that_lives_on_takes_the_newer_file_when_there_is_one(home: Path):
     with opened(home) as living:
         answers(living)

@@ -58,6 +58,8 @@ _LEAST_IN_FILE: Final = 2048
 # A file is written anew when so many memories, or such a share of all, changed since: a new process reads these.
 _FEW_CHANGED: Final = 512
 _CHANGED_SHARE: Final = 128
+# A hook has time for a file of so many memories at most; of more, whoever lives on writes it.
+MOST_ROWS_HURRIED: Final = 20_000
 # A process that goes on writing memories rests from writing files for so many times as long as the last one took.
 _REST: Final = 19
 # After the first question, and again after so many, what they mapped of the vectors and freed is let go.
@@ -442,7 +444,7 @@ class NamespaceIndex:
         self._timed = False
         self._superseded = False
         self._spoken = False
-        self._documents = 0
+        self.documents = 0
         self._words = 0
         self._lexical = LexicalBuilder()
         dimensions = 1 if self.known else self.generation.dimensions if self.generation else 0
@@ -496,8 +498,8 @@ class NamespaceIndex:
 
     def _update(self, store: Store) -> Snapshot:
         position = store.position(self.namespace, self.generation)
-        gone = len(self._alive) - self._documents
-        mostly_gone = not self._documents or gone > max(_FEW_GONE, len(self._alive) // _GONE_SHARE)
+        gone = len(self._alive) - self.documents
+        mostly_gone = not self.documents or gone > max(_FEW_GONE, len(self._alive) // _GONE_SHARE)
         if self.snapshot is None or (position != self._position and (mostly_gone or self.known)):
             self._load(store, position, from_file=self.snapshot is None)
         elif position != self._position and (
@@ -527,9 +529,9 @@ class NamespaceIndex:
         """Whether a new process would read so much from the store that a file of what is here pays off."""
         if self.known or self.categories or self.snapshot is None:
             return False
-        least = _LEAST_IN_FILE if self.file is None else max(_FEW_CHANGED, self._documents // _CHANGED_SHARE)
-        new = self._documents if self.file is None else self._changed_since_file
-        return least <= new and self._documents <= MOST_ROWS
+        least = _LEAST_IN_FILE if self.file is None else max(_FEW_CHANGED, self.documents // _CHANGED_SHARE)
+        new = self.documents if self.file is None else self._changed_since_file
+        return least <= new and self.documents <= MOST_ROWS
 
     def is_resting(self) -> bool:
         """Whether this process wrote a file a moment ago: whoever imports a million memories in portions would write
@@ -597,7 +599,7 @@ class NamespaceIndex:
         self._vocabulary = Vocabulary(json.loads(arrays["vocabulary"].tobytes()))
         self._row_after = arrays["row_after"]
         self._timed, self._superseded, self._spoken = about["timed"], about["superseded"], about["spoken"]
-        self._documents, self._words = size, about["words"]
+        self.documents, self._words = size, about["words"]
         self._lexical = LexicalBuilder.over(file.part("lexical."), size)
         self._vectors = VectorBuilder.over(file.part("vectors."), size, self._vectors.dimensions)
         seq, vector, repairs, head = about["position"]
@@ -631,7 +633,7 @@ class NamespaceIndex:
             alive,
             self._timed,
             self._superseded,
-            self._lexical.view(alive, self._documents, self._words),
+            self._lexical.view(alive, self.documents, self._words),
             self._vectors.view(self.known and self.known.question),
             conversation,
             self._vocabulary,
@@ -667,7 +669,7 @@ class NamespaceIndex:
         self._vectors.extend(batch.vectors, batch.has_vector)
         for row, windows in batch.windows.items():
             self._vectors.add_windows(first + row, windows)
-        self._documents += len(numbers)
+        self.documents += len(numbers)
         self._words += int(batch.lengths.sum())
         self._note_kinds(batch.columns)
         needed = int(numbers.max()) + 1
@@ -695,7 +697,7 @@ class NamespaceIndex:
             self._alive.replace(rows, np.False_)
             self._vectors.remove(rows)
             self._row_after[self._columns["number"].view[rows]] = 0
-            self._documents -= len(rows)
+            self.documents -= len(rows)
             self._words -= int(self._lexical.lengths[rows].sum())
 
     def _change(self, rows: Sequence[IndexRow]) -> None:
@@ -762,12 +764,14 @@ class IndexCache:
     def __contains__(self, namespace: str) -> bool:
         return namespace in self._indexes
 
-    def write_files(self, *, at_end: bool = False) -> int:
-        """Write the files that are missing or behind, of the namespaces in use; how many. `at_end`: nobody else would
-        write them later.
+    def write_files(self, *, at_end: bool = False, is_hurried: bool = False) -> int:
+        """Write the files that are missing or behind, of the namespaces in use; how many. `at_end`: the process ends,
+        so that it does not rest. `is_hurried`: somebody waits, so that only small ones are written.
         """
+        most = MOST_ROWS_HURRIED if is_hurried else MOST_ROWS
         with self._lock:
             indexes = [index for index in self._indexes.values() if at_end or not index.is_resting()]
+        indexes = [index for index in indexes if index.documents <= most]
         return sum(index.is_file_due and index.write_file(self._store) for index in indexes)
 
     def release(self, namespaces: Sequence[str]) -> None:

@@ -192,9 +192,9 @@ class Recaller:
         with self._lock:
             return self._indexes is not None and namespace in self._indexes
 
-    def write_index_files(self, *, every: bool = False, at_end: bool = False) -> int:
+    def write_index_files(self, *, every: bool = False, at_end: bool = False, is_hurried: bool = False) -> int:
         """Write the index files that are missing or behind: of the namespaces that were searched here, or of every one
-        in the store. How many were written. `at_end`: the process ends.
+        in the store. How many were written. `at_end`: the process ends; `is_hurried`: somebody waits for that.
         """
         folder = index_folder_of(self._store)
         # Of a database, those that are used on this machine are enough.
@@ -207,7 +207,7 @@ class Recaller:
                     self._snapshot(name, generation)
         with self._lock:
             indexes = self._indexes
-        return 0 if indexes is None else indexes.write_files(at_end=at_end)
+        return 0 if indexes is None else indexes.write_files(at_end=at_end, is_hurried=is_hurried)
 
     def nearest(
         self, request: SearchRequest, generation: Generation, vector: Vectors, count: int
