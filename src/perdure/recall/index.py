@@ -360,17 +360,25 @@ class Snapshot:
         return listed[self.columns.number]
 
     def of_categories(self, names: Sequence[str]) -> Mask:
-        return np.isin(self.columns.category, [self.vocabulary.categories.code(name) for name in names])
+        column, code = self.columns.category, self.vocabulary.categories.code
+        rows = self._filtered.get(Filter(categories=tuple(names)))
+        if rows is None:
+            rows = np.logical_or.reduce([column == code(name) for name in names])
+            self._keep_filtered(Filter(categories=tuple(names)), rows)
+        return rows
 
     def passing(self, filter: Filter, numbers: Callable[[], Sequence[int]]) -> Mask:
         """The rows that pass this filter. `numbers` reads which memories these are, once for each snapshot."""
         rows = self._filtered.get(filter)
         if rows is None:
             rows = self.rows_with(numbers())
-            if len(self._filtered) >= _FILTERS_KEPT:
-                self._filtered.clear()
-            self._filtered[filter] = rows
+            self._keep_filtered(filter, rows)
         return rows
+
+    def _keep_filtered(self, filter: Filter, rows: Mask) -> None:
+        if len(self._filtered) >= _FILTERS_KEPT:
+            self._filtered.clear()
+        self._filtered[filter] = rows
 
     def without(self, numbers: Sequence[int]) -> Snapshot:
         """The same snapshot, as if these memories had never been there; it shares everything that is large."""
