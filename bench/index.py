@@ -16,13 +16,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from http.client import HTTPConnection
 from itertools import count
 from json import dumps, loads
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -77,20 +77,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     # What is made up contradicts itself, and nobody asks about it here.
     os.environ["PERDURE_LEARN"] = "off"
-    found: list[AtSize] = []
+    found: dict[int, AtSize] = {}
     workers: dict[int, float] = {}
+    if options.pieces and options.pieces.exists():
+        found, workers = _read(options.pieces)
     with tempfile.TemporaryDirectory(prefix="perdure-bench-") as place:
         directory = options.stores or Path(place)
         where = machine.description(directory)
-        found += (measure(directory / str(size), size, peers=options.peers) for size in options.sizes)
+        for size in options.sizes:
+            known = found.get(size, AtSize(size))
+            found[size] = measure(directory / str(size), known, peers=options.peers, only_peers=options.only_peers)
         if options.workers:
-            store = Perdure(directory / str(options.sizes[0]) / Perdure.name).file
+            store = Perdure(directory / str(options.store) / Perdure.name).file
             workers = {number: _rate(store, number) for number in (1, 2)}
-    lines = list(page(where, found, workers))
+    at_sizes = [found[size] for size in sorted(found)]
+    if options.pieces:
+        kept = {"sizes": [asdict(at) for at in at_sizes], "workers": workers}
+        options.pieces.write_text(dumps(kept, indent=1) + "\n", encoding="utf-8")
+    lines = list(page(where, at_sizes, workers))
     print("\n".join(lines))
     if options.save:
         (_HERE / "index.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return 1 if any(verdict.met is False for verdict in verdicts(found, workers)) else 0
+    return 1 if any(verdict.met is False for verdict in verdicts(at_sizes, workers)) else 0
+
+
+def _read(pieces: Path) -> tuple[dict[int, AtSize], dict[int, float]]:
+    kept: dict[str, Any] = loads(pieces.read_text(encoding="utf-8"))
+    found = {at["size"]: AtSize(**at) for at in kept["sizes"]}
+    for at in found.values():
+        at.peers = {name: Timing(**timing) for name, timing in cast("dict[str, Any]", at.peers).items()}
+    return found, {int(number): rate for number, rate in kept["workers"].items()}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -98,27 +114,46 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sizes", type=_numbers, default=(10_000, 100_000), help="default: 10000,100000")
     parser.add_argument("--stores", type=Path, help="a folder for the stores, which are made once and used again")
     parser.add_argument("--peers", action="store_true", help="beside lancedb, chromadb, sqlite-vec and txtai")
+    parser.add_argument("--only-peers", action="store_true", help="beside the others, and nothing else")
     parser.add_argument("--workers", action="store_true", help="also `perdure serve` with one and two processes")
+    parser.add_argument("--store", type=int, default=10_000, help="whose size is served (default: %(default)s)")
+    parser.add_argument("--pieces", type=Path, help="a file with the figures of earlier runs, to which these are added")
     parser.add_argument("--save", action="store_true", help="write bench/index.md")
     return parser
 
 
 def _numbers(value: str) -> tuple[int, ...]:
-    return tuple(int(size.replace("_", "")) for size in value.split(","))
+    return tuple(int(size.replace("_", "")) for size in value.split(",") if size)
 
 
-def measure(directory: Path, size: int, *, peers: bool) -> AtSize:
-    corpus, at = synthetic(_DIMENSIONS), AtSize(size)
+def measure(directory: Path, at: AtSize, *, peers: bool, only_peers: bool) -> AtSize:
+    corpus, size = synthetic(_DIMENSIONS), at.size
     ours = Perdure(directory / Perdure.name)
     with told(f"{size:,}: building"):
         if not ours.file.exists():
             ours.file.parent.mkdir(parents=True, exist_ok=True)
             ours.build(corpus.batches(size))
-    question, folder = corpus.questions[0], ours.file.with_name(f"{ours.file.name}-index")
+    if not only_peers:
+        _measure_ours(ours, at, corpus.questions[0])
+    if peers or only_peers:
+        from bench.peers import PEERS
+
+        with told(f"{size:,}: others"):
+            for peer in PEERS:
+                place = directory / (peer.store or peer.name)
+                if not place.exists() and size <= _LARGE:
+                    peer(place).build(corpus.batches(size))
+            there = [peer for peer in PEERS if (directory / (peer.store or peer.name)).exists()]
+            at.peers = cold_recall(directory, there, corpus, _ROUNDS, 60.0)
+    return at
+
+
+def _measure_ours(ours: Perdure, at: AtSize, question: str) -> None:
+    size, folder = at.size, ours.file.with_name(f"{ours.file.name}-index")
     recall = [sys.executable, "-m", "perdure", "recall", "--store", str(ours.file), question]
     with told(f"{size:,}: new processes"):
         without: list[float] = []
-        for _ in range(2 if size > _LARGE else 3):
+        for _ in range(1 if size > _LARGE else 3):
             shutil.rmtree(folder, ignore_errors=True)
             # It leaves a file behind, as any first one does; that is part of what it costs.
             without.append(_processor_seconds(recall)[0])
@@ -132,16 +167,6 @@ def measure(directory: Path, size: int, *, peers: bool) -> AtSize:
     with told(f"{size:,}: warm, and the tenth process"):
         _warm(ours, at)
         at.tenth_server, at.tenth_program = _tenth_server(ours.file, question), _tenth_program(ours.file, question)
-    if peers:
-        from bench.peers import PEERS
-
-        with told(f"{size:,}: others"):
-            for peer in PEERS:
-                place = directory / (peer.store or peer.name)
-                if not place.exists():
-                    peer(place).build(corpus.batches(size))
-            at.peers = cold_recall(directory, PEERS, corpus, _ROUNDS, 60.0)
-    return at
 
 
 def _processor_seconds(command: Sequence[str]) -> tuple[float, float]:
@@ -209,14 +234,18 @@ def _tenth_program(file: Path, question: str) -> float:
 
 def _tenth_server(file: Path, question: str) -> float:
     """Of ten MCP servers, as many as a host has windows: those that come later ask the first for vectors."""
+    return _tenth([sys.executable, "-m", "perdure", "mcp", "--store", str(file)], questions_of_host(question), 2)
+
+
+def questions_of_host(question: str) -> list[str]:
+    """What a host says that greets an MCP server and has it recall something; the server answers two lines."""
     client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
     messages = (
         {"id": 1, "method": "initialize", "params": client},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": question}}},
     )
-    said = [dumps({"jsonrpc": "2.0", **message}) for message in messages]
-    return _tenth([sys.executable, "-m", "perdure", "mcp", "--store", str(file)], said, 2)
+    return [dumps({"jsonrpc": "2.0", **message}) for message in messages]
 
 
 def _kilobytes(pid: int, name: str) -> int:
@@ -287,6 +316,9 @@ def page(where: dict[str, str], found: Sequence[AtSize], workers: dict[int, floa
     yield f"Written by `python -m bench.index` (`make bench-index`). Machine: {told_where}."
     yield "Texts and vectors are made up. Times are processor time, of whole processes or of the thread that asks: the"
     yield "clock tells how busy a machine is. Multiples are those of `python -c pass` in the same run."
+    yield "What a process costs is its proportional share of memory. An MCP server, as hosts start one for each window,"
+    yield "asks the first one for vectors; one that gets none within 0.1 s, on a busy machine, loads a model. A program"
+    yield "in Python has a model of its own, with 10 MB of weights that the runtime rearranges for itself."
     yield from ("", "## Goals", "")
     marks = {True: "met", False: "missed", None: ""}
     rows = [(one.goal, one.found, marks[one.met]) for one in verdicts(found, workers)]

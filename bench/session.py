@@ -14,7 +14,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -27,6 +28,7 @@ import numpy as np
 from bench.corpus import Vectors
 from bench.goals import Verdict
 from bench.hooks import Cost, measure
+from bench.index import questions_of_host
 from bench.machine import description
 from bench.report import table
 from bench.run import told
@@ -43,13 +45,14 @@ _MANY: Final = 100_000
 _ROUNDS: Final = 15
 _DIMENSIONS: Final = 768
 _WORDS: Final = [f"{onset}{vowel}{end}" for onset in "bdfgklmnprst" for vowel in "aeiou" for end in ("n", "st", "rm")]
-BARE, CHROMADB, AGAIN, NEW = (
+BARE, CHROMADB, AGAIN, NEW, SERVED = (
     "bare interpreter",
     "import chromadb",
     "start, a question asked before",
     "start, a new question",
+    "start, a new question, beside a server",
 )
-GOAL_BARE: Final = 20.0
+GOAL_BARE: Final = {AGAIN: 20.0, NEW: 28.0, SERVED: 20.0}
 GOAL_CHROMADB: Final = 0.5
 GOAL_LOCAL: Final = 0.1
 # What a start is made of, each alone in a process: told as what it takes more than a bare interpreter.
@@ -137,10 +140,33 @@ class Home:
         }  # fmt: skip
         return json.dumps(told).encode()
 
-    def start(self, *, asked_before: bool) -> Cost:
+    def start(self, *, asked_before: bool, served: bool = False) -> Cost:
         """A session start in a process of its own, that has all the time it needs."""
         self._ask(asked_before=asked_before)
-        return measure(["-m", "perdure", "hook", "--seconds", "60"], [self.event()], self.environ)
+        environ = self._beside_server if served else self.environ
+        return measure(["-m", "perdure", "hook", "--seconds", "60"], [self.event()], environ)
+
+    @property
+    def _beside_server(self) -> dict[str, str]:
+        """A server is found by the cache directory, so that other starts find none."""
+        return self.environ | {"XDG_CACHE_HOME": str(self.folder / "served")}
+
+    @contextmanager
+    def server(self) -> Generator[None]:
+        """An MCP server of a host that runs, which has answered something."""
+        command, cwd = [sys.executable, "-m", "perdure", "mcp"], self.folder / "project"
+        process = subprocess.Popen(  # noqa: S603 - ourselves
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd, env=self._beside_server
+        )
+        with process:
+            if process.stdin is None or process.stdout is None:
+                raise RuntimeError("the server has no pipes")
+            process.stdin.write("".join(f"{each}\n" for each in questions_of_host(_WORDS[0])).encode())
+            process.stdin.flush()
+            for _ in range(2):
+                process.stdout.readline()
+            yield
+            process.stdin.close()
 
     def hurried_start(self, *, asked_before: bool) -> tuple[Cost, str]:
         """One that has the time that a hook has, and where its answer came from."""
@@ -180,12 +206,14 @@ def starts(home: Home, chromadb: Path, rounds: int) -> dict[str, Cost]:
         BARE: lambda: run("pass"),
         AGAIN: lambda: home.start(asked_before=True),
         NEW: lambda: home.start(asked_before=False),
+        SERVED: lambda: home.start(asked_before=False, served=True),
     }
     if chromadb.exists():
         ways[CHROMADB] = lambda: run("import chromadb", str(chromadb))
     else:
         print(f"{chromadb} is not there; `make bench-session` makes it.", file=sys.stderr)
-    return in_turn(ways, rounds)
+    with home.server():
+        return in_turn(ways, rounds)
 
 
 def parts(home: Home, rounds: int) -> dict[str, Cost]:
@@ -213,11 +241,11 @@ def local_computation(folder: Path, project: Path) -> float:
 
 def verdicts(found: Found) -> Iterator[Verdict]:
     bare, peer = found.costs[BARE], found.costs.get(CHROMADB)
-    for name in (AGAIN, NEW):
+    for name, most in GOAL_BARE.items():
         cost = found.costs[name]
         wall, processor = cost.wall / bare.wall, cost.processor / bare.processor
         told = f"{wall:.1f} ({processor:.1f} by processor time)"
-        yield Verdict(f"{name}: at most {GOAL_BARE:.0f} bare interpreters", told, wall <= GOAL_BARE)
+        yield Verdict(f"{name}: at most {most:.0f} bare interpreters", told, wall <= most)
         if peer:
             wall, processor = cost.wall / peer.wall, cost.processor / peer.processor
             told = f"{wall:.2f} ({processor:.2f} by processor time)"
@@ -238,7 +266,7 @@ def page(found: Found) -> Iterator[str]:
     yield "commits and an active feature. A start is one process, as a host starts it, with bytecode and nothing in"
     yield "memory. Processes take turns; figures are medians. Wall time counts, and on a machine with other work,"
     yield "processor time says what a process itself takes. A question was asked before where the project is what it"
-    yield "was at an earlier start."
+    yield "was at an earlier start. An MCP server of the same user that runs has the model, and embeds the question."
     yield from ("", "## Goals", "")
     marks = {True: "met", False: "missed", None: ""}
     yield from table(("goal", "found", ""), [(one.goal, one.found, marks[one.met]) for one in verdicts(found)])
@@ -255,10 +283,9 @@ def page(found: Found) -> Iterator[str]:
     numpy_, model, modules = (known[name] for name in _PARTS)
     again, new = (found.costs[name].processor for name in (AGAIN, NEW))
     rest, more, embedding = again - bare - numpy_ - modules, new - again, model - numpy_
-    yield f"Of the {1000 * again:.0f} ms of a question asked before, {1000 * rest:.0f} are left to reading the"
-    yield "learnings without their vectors, weighing them, and writing down what was told. A new question takes"
-    yield f"{1000 * more:.0f} more: {1000 * embedding:.0f} for the model without numpy, the rest for all vectors."
-    yield "Half of the model is loaded while the learnings are read, where a second core has time for it."
+    yield f"Of the {1000 * again:.0f} ms of a question asked before, {1000 * rest:.0f} are left to looking at the"
+    yield "learnings, which are in the index file, weighing them, and writing down what was told. A new question takes"
+    yield f"{1000 * more:.0f} more; the model without numpy takes {1000 * embedding:.0f} by itself."
 
 
 _HEAD: Final = ("process", "wall", "processor", "wall, in bare interpreters", "processor, in bare interpreters")

@@ -208,13 +208,15 @@ class Services:
                 )
             return self._indexes.recaller
 
-    def write_index_files(self, *, every: bool = False) -> int:
+    def write_index_files(self, *, every: bool = False, at_end: bool = False, is_hurried: bool = False) -> int:
         """Write the index files that are missing or behind: of the namespaces that were searched here, or of every one.
         How many were written. Nothing depends on it, so that nothing fails by it.
         """
         recaller = self.recaller() if every else self._indexes.recaller
         try:
-            return 0 if recaller is None else recaller.write_index_files(every=every)
+            return (
+                0 if recaller is None else recaller.write_index_files(every=every, at_end=at_end, is_hurried=is_hurried)
+            )
         except (OSError, PerdureError):
             return 0
 
@@ -300,7 +302,7 @@ class Services:
             return
         if "access" in self.__dict__:
             self.access.close()
-        self.write_index_files()
+        self.write_index_files(at_end=True, is_hurried=self.context.surface == "hook")
         if self._owns_store:
             self.store.close()
         else:

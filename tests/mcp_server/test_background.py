@@ -12,7 +12,10 @@ from mcp_server.host import started
 from providers.server import FaultServer, hang
 
 from perdure import Memory
+from perdure.embed.local import LocalEmbedder
+from perdure.session.kept import AskedBefore
 from perdure.session.privacy import go_off_record
+from perdure.session.signals import collect_signals
 from perdure.session.spool import Spool, SpooledMessage
 
 SAID = ("I live in Osaka now", "Noted.", "I prefer tea to coffee", "Good to know.", "Let us begin with the tests")
@@ -51,6 +54,23 @@ def test_what_was_said_becomes_facts_while_nobody_asks_anything(said: Path, tmp_
     with Memory(said, embedder="none") as memory:
         # Of no session, so that forgetting the one whose server it was takes back nothing of others.
         assert {line.change.session for line in memory.log(limit=50) if line.change.surface == "work (model)"} == {None}
+
+
+def test_what_the_next_session_will_ask_is_embedded_before_it_starts(store: Path, tmp_path: Path):
+    feature = tmp_path / "project" / "docs" / "features" / "001-parser"
+    feature.mkdir(parents=True)
+    told = '{"slug": "parser", "status": "active", "lastCompletedPhase": "design"}'
+    (feature / ".meta.json").write_text(told, encoding="utf-8")
+    with Memory(store, embedder="local") as memory:
+        memory.remember("The parser reads real file samples", category="patterns")
+    asked, folder = AskedBefore(), tmp_path / "project"
+    with started("--store", str(store), environment={"PERDURE_EMBEDDER": "local"}, folder=folder) as host:
+        question = (collect_signals(folder).query or "").strip()
+        eventually(lambda: asked.get(LocalEmbedder().generation.name, question) is not None)
+        assert host.end() == 0
+    kept = asked.get(LocalEmbedder().generation.name, question)
+    assert kept is not None
+    assert kept.startswith(LocalEmbedder().embed_query(question).tobytes())
 
 
 def test_a_server_answers_and_ends_while_work_waits_for_a_model(said: Path, tmp_path: Path, model: FaultServer):

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from index_files import QUESTIONS, SIZE, answers, index_files, made, opened, scanned, wrong
+from index_files import QUESTIONS, SIZE, THINGS, answers, index_files, made, opened, scanned, wrong
 from store.children import Child, in_child
 
 from perdure import Memory
 from perdure.buggify import arm, disarm
-from perdure.recall import array_file
+from perdure.recall import array_file, index
 from perdure.store import index_folder
 from perdure.testing.embedder import WordEmbedder
 
@@ -96,6 +96,43 @@ def test_the_file_is_written_anew_when_much_has_changed(home: Path):
     assert wrong(home) == []
 
 
+def written(home: Path) -> tuple[int, int]:
+    """Another one after every time that the file was written."""
+    status = index_files(home)[0].stat()
+    return status.st_ino, status.st_mtime_ns
+
+
+def test_a_process_that_imports_in_portions_writes_the_file_once_and_again_at_its_end(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(index, "_REST", 1e6)
+    files = {written(home)}
+    with opened(home) as memory:
+        for portion in range(4):
+            memory.import_({"text": f"Emil newts {portion} {n}"} for n in range(600))
+            memory.work()
+            files.add(written(home))
+        assert len(files) == 2
+    assert written(home) not in files
+    assert wrong(home) == []
+
+
+def test_a_hook_does_not_keep_anybody_waiting_for_a_large_file(home: Path, monkeypatch: pytest.MonkeyPatch):
+    for file in index_files(home):
+        file.unlink()
+
+    def ask() -> None:
+        with Memory(home / "m.db", embedder=WordEmbedder(), surface="hook", writer="model") as memory:
+            assert answers(memory)
+
+    monkeypatch.setattr(index, "MOST_ROWS_HURRIED", SIZE - 1)
+    ask()
+    assert index_files(home) == []
+    monkeypatch.setattr(index, "MOST_ROWS_HURRIED", SIZE)
+    ask()
+    assert len(index_files(home)) == 1
+
+
 def test_a_process_that_lives_on_takes_the_newer_file_when_there_is_one(home: Path):
     with opened(home) as living:
         answers(living)
@@ -107,6 +144,44 @@ def test_a_process_that_lives_on_takes_the_newer_file_when_there_is_one(home: Pa
         assert f"{index_files(home)[0].name}\n" in maps
         del maps
         assert answers(living) == scanned(home)
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells what is mapped")
+def test_a_process_that_asked_once_keeps_no_vectors_in_its_memory(home: Path):
+    with opened(home) as memory:
+        memory.recall("clay", min_relevance=0)
+        indexes = memory._services.recaller()._indexes
+        assert indexes is not None
+        matrix = indexes.snapshot("default", WordEmbedder().generation).vectors.matrix
+        start, mapped = f"{matrix.ctypes.data:x}-", Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines()
+        beginning = next(place for place, line in enumerate(mapped) if line.startswith(start))
+        resident = next(line for line in mapped[beginning:] if line.startswith("Rss:"))
+        assert index_files(home)[0].name in mapped[beginning]
+        assert int(resident.split()[1]) * 1024 < matrix.nbytes / 10
+
+
+def test_the_learnings_of_a_new_process_are_those_of_the_file_and_weighed_among_themselves(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Words count among learnings, however many other memories hold them, with and without a file."""
+    with opened(home) as memory:
+        memory.import_({"text": f"Bees need clay and {THINGS[n % 8]} {n}", "category": "patterns"} for n in range(40))
+        memory.remember("Clay cracks in the rain", category="heuristics", conversation_id="talk 3")
+        memory.work()
+
+    def learnings(memory: Memory) -> list[tuple[int, float, float]]:
+        found = memory.learnings("clay and rain", limit=10, min_relevance=0).recall
+        return [(hit.record.number, hit.score, hit.relevance) for hit in found]
+
+    with opened(home) as memory:
+        read = reads(memory, monkeypatch)
+        by_file = learnings(memory)
+        assert read == []
+    with opened(home) as memory:
+        memory._services.store.__dict__["index_folder"] = None
+        by_store = learnings(memory)
+    assert [number for number, *_ in by_file] == [number for number, *_ in by_store]
+    assert [pytest.approx(each) for each in by_store] == by_file
 
 
 def _cut(file: Path) -> None:

@@ -42,6 +42,8 @@ class LazyMemory:
         self.tasks: MutableMapping[str, str] = {}
         # Whether the model that makes vectors runs in this process.
         self.embeds_here = False
+        # What the next session of the project would ask first, once it was embedded.
+        self._next_question: str | None = None
         # Where the store is, once it was opened.
         self.store: StoreLocation | None = None
 
@@ -116,6 +118,20 @@ class LazyMemory:
         if (settings.embedder, settings.embedder_dimensions) != (used.embedder, used.embedder_dimensions):
             settings = override(settings, embedder="none")
         return WorkTarget(Memory(settings=settings, surface="mcp", writer="model"), settings.store)
+
+    def embed_next_question(self) -> None:
+        """Embed what the next session of the project will ask first. Nothing of it is kept for one that is off the
+        record, and no model elsewhere is asked.
+        """
+        from perdure.session.ahead import embed_next_question
+        from perdure.session.configuration import session_settings
+
+        if self._failure is not None or self.project is None:
+            return
+        settings, place = session_settings(self.project, store=self._store), self.place()
+        if settings.background and settings.embedder == "local" and settings.store.kind != "server" and place.recording:
+            memory = self.open(place)
+            self._next_question = embed_next_question(memory, place, self.project, self._next_question)
 
     def written_in(self, session: str | None, memory: Memory) -> Memory:
         """The same memory for a call that tells its session, where the server was started without one."""

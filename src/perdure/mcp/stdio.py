@@ -296,7 +296,10 @@ class StdioServer:
         self._protocol.warm()
         from perdure.session.background import BackgroundWork
 
-        self._background = BackgroundWork(self._protocol.memory.work_target, lambda: self._work.unfinished_tasks > 0)
+        memory = self._protocol.memory
+        self._background = BackgroundWork(
+            memory.work_target, lambda: self._work.unfinished_tasks > 0, memory.embed_next_question
+        )
         if not self._ending.is_set():
             self._background.start()
             self._background.wake()

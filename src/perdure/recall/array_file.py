@@ -174,6 +174,12 @@ def release(array: NDArray[Any], rows: int) -> None:
         _libc().madvise(array.ctypes.data, size, advice)
 
 
+def release_unused() -> None:
+    """Give back to the system what was freed, some megabytes after a question, which the C library keeps for later."""
+    with suppress(AttributeError):  # Only the GNU library has it.
+        _libc().malloc_trim(0)
+
+
 def _aligned(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 

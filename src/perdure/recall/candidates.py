@@ -283,8 +283,10 @@ class Retriever:
         filter = request.filter
         if filter.conversation_id is not None:
             allowed = allowed & snapshot.of_conversation(filter.conversation_id)
+        if filter.categories:
+            allowed = allowed & snapshot.of_categories(filter.categories)
         # Whether it asks for more than was looked at.
-        rest = replace(filter, states=("active",), hidden=(), told_in=(), conversation_id=None)
+        rest = replace(filter, states=("active",), hidden=(), told_in=(), conversation_id=None, categories=())
         if filter not in _NO_FILTERS and rest not in _NO_FILTERS:
             filter = replace(request.filter, states=request.states)
             allowed = allowed & snapshot.passing(filter, lambda: partition.numbers(self.store, filter))

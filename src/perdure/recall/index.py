@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -20,12 +21,13 @@ from perdure.clock import to_micros
 from perdure.ids import LEARNED_SESSION
 from perdure.model import Filter
 from perdure.recall.append_array import AppendOnlyArray
+from perdure.recall.array_file import release_unused
 from perdure.recall.conversation import NOBODY, ConversationIndex, SpeakerIndex
 from perdure.recall.index_file import IndexFile
 from perdure.recall.lexical import MOST_ROWS, Lexical, LexicalBuilder
 from perdure.recall.refresh import read_changes, read_rows, read_vectors
 from perdure.recall.signals import DEFAULT_STABILITY, is_stability
-from perdure.recall.vectors import VectorBuilder, Vectors
+from perdure.recall.vectors import PAIRED, SAMPLE, VectorBuilder, Vectors
 from perdure.store.capabilities import index_folder_of, vector_scan_of
 from perdure.store.port import IndexRow, LogFilter, Position, Store
 from perdure.text.entry import TERM_BYTES
@@ -56,7 +58,11 @@ _LEAST_IN_FILE: Final = 2048
 # A file is written anew when so many memories, or such a share of all, changed since: a new process reads these.
 _FEW_CHANGED: Final = 512
 _CHANGED_SHARE: Final = 128
-# After so many questions what they mapped of the vectors is let go.
+# A hook has time for a file of so many memories at most; of more, whoever lives on writes it.
+MOST_ROWS_HURRIED: Final = 20_000
+# A process that goes on writing memories rests from writing files for so many times as long as the last one took.
+_REST: Final = 19
+# After the first question, and again after so many, what they mapped of the vectors and freed is let go.
 _QUESTIONS_MAPPED: Final = 8
 _UNKNOWN: Final = -2
 
@@ -353,19 +359,45 @@ class Snapshot:
         listed[chosen[chosen < len(listed)]] = True
         return listed[self.columns.number]
 
+    def of_categories(self, names: Sequence[str]) -> Mask:
+        column, code = self.columns.category, self.vocabulary.categories.code
+        rows = self._filtered.get(Filter(categories=tuple(names)))
+        if rows is None:
+            rows = np.logical_or.reduce([column == code(name) for name in names])
+            self._keep_filtered(Filter(categories=tuple(names)), rows)
+        return rows
+
     def passing(self, filter: Filter, numbers: Callable[[], Sequence[int]]) -> Mask:
         """The rows that pass this filter. `numbers` reads which memories these are, once for each snapshot."""
         rows = self._filtered.get(filter)
         if rows is None:
             rows = self.rows_with(numbers())
-            if len(self._filtered) >= _FILTERS_KEPT:
-                self._filtered.clear()
-            self._filtered[filter] = rows
+            self._keep_filtered(filter, rows)
         return rows
+
+    def _keep_filtered(self, filter: Filter, rows: Mask) -> None:
+        if len(self._filtered) >= _FILTERS_KEPT:
+            self._filtered.clear()
+        self._filtered[filter] = rows
 
     def without(self, numbers: Sequence[int]) -> Snapshot:
         """The same snapshot, as if these memories had never been there; it shares everything that is large."""
-        gone = self.rows_with(numbers) & self.alive
+        return self._without_rows(self.rows_with(numbers) & self.alive)
+
+    def only(self, categories: Sequence[str]) -> Snapshot:
+        """The same snapshot, as if there were no memories but those of some categories."""
+        gone = self.alive & ~self.of_categories(categories)
+        if not gone.any():
+            return self
+        left, columns, vectors = self._without_rows(gone), self.columns, self.vectors
+        rows = np.flatnonzero(left.alive & left.vectors.present)
+        taken = tuple(vectors.at(rows[:: max(1, len(rows) // most)]) for most in (SAMPLE, PAIRED))
+        is_spoken = (columns.group[left.alive] != NOBODY).any() or (columns.speaker[left.alive] != NOBODY).any()
+        return replace(
+            left, vectors=replace(left.vectors, taken=taken), conversation=left.conversation if is_spoken else None
+        )
+
+    def _without_rows(self, gone: Mask) -> Snapshot:
         if not gone.any():
             return self
         alive, lexical, has_vector = self.alive & ~gone, self.lexical, self.vectors.present & ~gone
@@ -401,11 +433,12 @@ class NamespaceIndex:
         """
         self.namespace = namespace
         self.known = known
-        self._categories = categories
+        self.categories = categories
         self.generation = generation
         self.snapshot: Snapshot | None = None
-        self._asked = 0
+        self._mapping_questions = _QUESTIONS_MAPPED - 1
         self._lock = threading.Lock()
+        self._rests_until = 0.0
         self._clear()
 
     def _clear(self) -> None:
@@ -419,16 +452,16 @@ class NamespaceIndex:
         self._timed = False
         self._superseded = False
         self._spoken = False
-        self._documents = 0
+        self.documents = 0
         self._words = 0
         self._lexical = LexicalBuilder()
         dimensions = 1 if self.known else self.generation.dimensions if self.generation else 0
         self._row_bytes = 0
-        self._file: IndexFile | None = None
+        self.file: IndexFile | None = None
         self._changed_since_file = 0
         # Of the rows that were read at first, where only some categories were.
         self._passages: list[bytes] = []
-        self._vectors = VectorBuilder(dimensions, exact=bool(self._categories))
+        self._vectors = VectorBuilder(dimensions, exact=bool(self.categories))
 
     @property
     def nbytes(self) -> int:
@@ -438,9 +471,6 @@ class NamespaceIndex:
     def current(self, store: Store) -> Snapshot:
         """The namespace as it is now. Readers wait for each other only when it has changed."""
         snapshot = self.snapshot
-        self._asked += 1
-        if self._asked % _QUESTIONS_MAPPED == 0:
-            self._vectors.release()
         if snapshot is None or snapshot.position != store.position(self.namespace, self.generation):
             with self._lock:
                 return self._update(store)
@@ -450,6 +480,13 @@ class NamespaceIndex:
             finally:
                 self._lock.release()
         return snapshot
+
+    def release(self) -> None:
+        """Called after each question: now and then what they took of memory is let go."""
+        self._mapping_questions = (self._mapping_questions + 1) % _QUESTIONS_MAPPED
+        if self.file is not None and not self._mapping_questions:
+            self._vectors.release()
+            release_unused()
 
     def cosines(self, question: NDArray[np.float32]) -> tuple[list[bytes], NDArray[np.float32]] | None:
         """The passages of an index of some categories, and their cosines; None if other rows came since."""
@@ -469,12 +506,12 @@ class NamespaceIndex:
 
     def _update(self, store: Store) -> Snapshot:
         position = store.position(self.namespace, self.generation)
-        gone = len(self._alive) - self._documents
-        mostly_gone = not self._documents or gone > max(_FEW_GONE, len(self._alive) // _GONE_SHARE)
+        gone = len(self._alive) - self.documents
+        mostly_gone = not self.documents or gone > max(_FEW_GONE, len(self._alive) // _GONE_SHARE)
         if self.snapshot is None or (position != self._position and (mostly_gone or self.known)):
             self._load(store, position, from_file=self.snapshot is None)
         elif position != self._position and (
-            (self._file is not None and self._file.is_replaced()) or not self._catch_up(store, position)
+            (self.file is not None and self.file.is_replaced()) or not self._catch_up(store, position)
         ):
             self._load(store, position)
         # Not right after loading: a process that asks only once need not wait for the sorting.
@@ -498,11 +535,17 @@ class NamespaceIndex:
     @property
     def is_file_due(self) -> bool:
         """Whether a new process would read so much from the store that a file of what is here pays off."""
-        if self.known or self._categories or self.snapshot is None:
+        if self.known or self.categories or self.snapshot is None:
             return False
-        least = _LEAST_IN_FILE if self._file is None else max(_FEW_CHANGED, self._documents // _CHANGED_SHARE)
-        new = self._documents if self._file is None else self._changed_since_file
-        return least <= new and self._documents <= MOST_ROWS
+        least = _LEAST_IN_FILE if self.file is None else max(_FEW_CHANGED, self.documents // _CHANGED_SHARE)
+        new = self.documents if self.file is None else self._changed_since_file
+        return least <= new and self.documents <= MOST_ROWS
+
+    def is_resting(self) -> bool:
+        """Whether this process wrote a file a moment ago: whoever imports a million memories in portions would write
+        each of them a hundred times otherwise.
+        """
+        return monotonic() < self._rests_until
 
     def write_file(self, store: Store) -> bool:
         """Write a file of the namespace as it is now, unless somebody else writes one. What is here is let go: from the
@@ -511,6 +554,7 @@ class NamespaceIndex:
         folder = index_folder_of(store)
         if folder is None:
             return False
+        begun = monotonic()
         # What is written is read after the lock was got: whoever erases something removes the files after that is
         # committed, with the same lock.
         with folder.writing() as is_alone:
@@ -522,6 +566,7 @@ class NamespaceIndex:
             IndexFile.write(folder, self.namespace, self.generation, about, arrays)
         with self._lock:
             self.snapshot = None
+        self._rests_until = monotonic() + _REST * (monotonic() - begun)
         return True
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any] | SelectedRows]]:
@@ -546,7 +591,7 @@ class NamespaceIndex:
 
     def _open_file(self, store: Store) -> bool:
         """Begin where a file ends, if there is one that is whole."""
-        folder = None if self.known or self._categories else index_folder_of(store)
+        folder = None if self.known or self.categories else index_folder_of(store)
         file = None if folder is None else IndexFile.open(folder, self.namespace, self.generation)
         if file is None:
             return False
@@ -562,11 +607,11 @@ class NamespaceIndex:
         self._vocabulary = Vocabulary(json.loads(arrays["vocabulary"].tobytes()))
         self._row_after = arrays["row_after"]
         self._timed, self._superseded, self._spoken = about["timed"], about["superseded"], about["spoken"]
-        self._documents, self._words = size, about["words"]
+        self.documents, self._words = size, about["words"]
         self._lexical = LexicalBuilder.over(file.part("lexical."), size)
         self._vectors = VectorBuilder.over(file.part("vectors."), size, self._vectors.dimensions)
         seq, vector, repairs, head = about["position"]
-        self._position, self._file = Position(seq, vector, repairs, bytes.fromhex(head)), file
+        self._position, self.file = Position(seq, vector, repairs, bytes.fromhex(head)), file
         return True
 
     def _is_erased_since(self, store: Store, seq: int) -> bool:
@@ -596,7 +641,7 @@ class NamespaceIndex:
             alive,
             self._timed,
             self._superseded,
-            self._lexical.view(alive, self._documents, self._words),
+            self._lexical.view(alive, self.documents, self._words),
             self._vectors.view(self.known and self.known.question),
             conversation,
             self._vocabulary,
@@ -611,15 +656,15 @@ class NamespaceIndex:
         self._clear()
         known, dimensions, generation = self.known, self._vectors.dimensions, self.generation
         scanned: dict[bytes, bytes] | None = None
-        if known is None and generation is not None and not self._categories and (scan := vector_scan_of(store)):
+        if known is None and generation is not None and not self.categories and (scan := vector_scan_of(store)):
             scanned, generation = read_vectors(scan, self.namespace, generation), None
-        pages = read_rows(store, self.namespace, generation, categories=self._categories, vectors=known is None)
+        pages = read_rows(store, self.namespace, generation, categories=self.categories, vectors=known is None)
         for rows in pages:
             vectors: Sequence[bytes | None] | None = known and known.of(rows, self.namespace, store)
             if scanned is not None:
                 vectors = [scanned.get(row.passage) for row in rows]
             self._append(_Batch.of(rows, self._vocabulary, dimensions, vectors))
-            self._passages += [row.passage for row in rows] if self._categories else ()
+            self._passages += [row.passage for row in rows] if self.categories else ()
         self._position = position
 
     def _append(self, batch: _Batch) -> None:
@@ -632,7 +677,7 @@ class NamespaceIndex:
         self._vectors.extend(batch.vectors, batch.has_vector)
         for row, windows in batch.windows.items():
             self._vectors.add_windows(first + row, windows)
-        self._documents += len(numbers)
+        self.documents += len(numbers)
         self._words += int(batch.lengths.sum())
         self._note_kinds(batch.columns)
         needed = int(numbers.max()) + 1
@@ -660,7 +705,7 @@ class NamespaceIndex:
             self._alive.replace(rows, np.False_)
             self._vectors.remove(rows)
             self._row_after[self._columns["number"].view[rows]] = 0
-            self._documents -= len(rows)
+            self.documents -= len(rows)
             self._words -= int(self._lexical.lengths[rows].sum())
 
     def _change(self, rows: Sequence[IndexRow]) -> None:
@@ -704,6 +749,13 @@ def is_outdated(store: Store, namespace: str, generation: Generation | None) -> 
     return max(position.seq - seq, position.vector - vector) >= _FEW_CHANGED or seq > position.seq
 
 
+def is_in_file(store: Store, namespace: str, generation: Generation | None) -> bool:
+    """Whether a new process would read little from the store, because nearly all is in a file."""
+    folder = index_folder_of(store)
+    known = None if folder is None else IndexFile.position(folder, namespace, generation)
+    return known is not None and not is_outdated(store, namespace, generation)
+
+
 class IndexCache:
     """The indexes of the namespaces in use, within a bound on memory: the least recently used go first. The one just
     used always stays, however large it is.
@@ -714,15 +766,26 @@ class IndexCache:
         self._memory_bytes = memory_bytes
         self._lock = threading.Lock()
         self._indexes: OrderedDict[str, NamespaceIndex] = OrderedDict()
+        # Whether one of them was read from a file.
+        self.reads_files = False
 
     def __contains__(self, namespace: str) -> bool:
         return namespace in self._indexes
 
-    def write_files(self) -> int:
-        """Write the files that are missing or behind, of the namespaces in use; how many."""
+    def write_files(self, *, at_end: bool = False, is_hurried: bool = False) -> int:
+        """Write the files that are missing or behind, of the namespaces in use; how many. `at_end`: the process ends,
+        so that it does not rest. `is_hurried`: somebody waits, so that only small ones are written.
+        """
+        most = MOST_ROWS_HURRIED if is_hurried else MOST_ROWS
         with self._lock:
-            indexes = list(self._indexes.values())
+            indexes = [index for index in self._indexes.values() if at_end or not index.is_resting()]
+        indexes = [index for index in indexes if index.documents <= most]
         return sum(index.is_file_due and index.write_file(self._store) for index in indexes)
+
+    def release(self, namespaces: Sequence[str]) -> None:
+        """A question about these was answered."""
+        for index in filter(None, map(self._indexes.get, namespaces)):
+            index.release()
 
     def snapshot(self, namespace: str, generation: Generation | None) -> Snapshot:
         """The namespace as it is now. Without a generation only its words matter, and any index has them."""
@@ -733,6 +796,7 @@ class IndexCache:
             self._indexes.move_to_end(namespace)
         before = index.snapshot
         snapshot = index.current(self._store)
+        self.reads_files = self.reads_files or index.file is not None
         if snapshot is not before:
             with self._lock:
                 size = sum(held.nbytes for held in self._indexes.values())

@@ -78,7 +78,7 @@ def find_learnings(  # noqa: PLR0913 - one for each thing a caller may decide
 def _ask_again(services: Services, request: SearchRequest, generation: Generation, asked: AskedVectors) -> Recall:
     """Recall, with what is known of the question; what is new about it is kept."""
     recaller, text, size = services.recaller(), parse_query(request).text, 4 * generation.dimensions
-    content, known = asked.get(generation.name, text) or b"", None
+    content, known, in_files = asked.get(generation.name, text) or b"", None, recaller.reads_files(request, generation)
     if len(content) < size:
         # Half of what loading a model takes needs no interpreter: it goes on while the learnings are read.
         load: Callable[[], None] | None = getattr(services.embedders.current().embedder, "load_beside", None)
@@ -92,7 +92,7 @@ def _ask_again(services: Services, request: SearchRequest, generation: Generatio
         vector = np.frombuffer(content[:size], "<f4")
         recaller.keep_vector(generation, text, vector)
         # How near unrelated texts are is told from the vectors, where nobody has measured it.
-        if len(content) > size and services.embedders.current().unrelated is not None:
+        if len(content) > size and not in_files and services.embedders.current().unrelated is not None:
             known = KnownCosines(vector, generation, content[size:])
             recaller.keep_cosines(request, text, known, generation)
     recall = recaller.recall(request)
@@ -101,5 +101,7 @@ def _ask_again(services: Services, request: SearchRequest, generation: Generatio
         from perdure.recall.known_cosines import pack
 
         pairs = [pack(*found) for found in recaller.cosines(request, vector)]
-        asked.put(generation.name, text, b"".join([vector.astype("<f4").tobytes(), *pairs]))
+        found = b"".join([vector.astype("<f4").tobytes(), *pairs])
+        if found != content:
+            asked.put(generation.name, text, found)
     return recall

@@ -192,9 +192,9 @@ class Recaller:
         with self._lock:
             return self._indexes is not None and namespace in self._indexes
 
-    def write_index_files(self, *, every: bool = False) -> int:
+    def write_index_files(self, *, every: bool = False, at_end: bool = False, is_hurried: bool = False) -> int:
         """Write the index files that are missing or behind: of the namespaces that were searched here, or of every one
-        in the store. How many were written.
+        in the store. How many were written. `at_end`: the process ends; `is_hurried`: somebody waits for that.
         """
         folder = index_folder_of(self._store)
         # Of a database, those that are used on this machine are enough.
@@ -207,7 +207,7 @@ class Recaller:
                     self._snapshot(name, generation)
         with self._lock:
             indexes = self._indexes
-        return 0 if indexes is None else indexes.write_files()
+        return 0 if indexes is None else indexes.write_files(at_end=at_end, is_hurried=is_hurried)
 
     def nearest(
         self, request: SearchRequest, generation: Generation, vector: Vectors, count: int
@@ -340,6 +340,8 @@ class Recaller:
         windows = _NO_WINDOWS
         if any(each.snapshot.vectors.windows is not None for each in partitions):
             windows = best_windows(candidates, best, embedding, chosen.embedder)
+        if self._indexes is not None and self._indexes.reads_files:
+            self._indexes.release(request.namespaces)
         return _Ranking(best, mode, (*notes, *noted), pasts, partitions, compared, ended, windows)
 
     def _search_places(
@@ -557,8 +559,8 @@ class Recaller:
         return partitions, pasts
 
     def _learnings(self, request: SearchRequest, name: str, generation: Generation | None) -> Snapshot | None:
-        """An index of learnings alone, where nothing else is asked for and no index is there: a session starts with
-        these, and there may be many more messages than learnings.
+        """The learnings alone, where nothing else is asked for and no index is there: a session starts with these, and
+        there may be many more messages than learnings. They are read from a file if there is one, else from the store.
         """
         if set(request.filter.categories) - set(LEARNING_CATEGORIES):
             return None
@@ -567,11 +569,26 @@ class Recaller:
         with self._lock:
             if self._indexes is not None and name in self._indexes:
                 return None
+            by_file = self._is_in_file(name, generation)
             known = self._known[2] if self._known and self._known[:2] == (request.query, generation) else None
+            made = ((), None) if by_file else (LEARNING_CATEGORIES, known)
             index = self._of_learnings.get(name)
-            if index is None or index.generation != generation or index.known is not known:
-                index = self._of_learnings[name] = NamespaceIndex(name, generation, LEARNING_CATEGORIES, known)
-        return index.current(self._store)
+            if index is None or (index.generation, index.categories, index.known) != (generation, *made):
+                index = self._of_learnings[name] = NamespaceIndex(name, generation, *made)
+        snapshot = index.current(self._store)
+        return snapshot.only(LEARNING_CATEGORIES) if by_file else snapshot
+
+    def _is_in_file(self, name: str, generation: Generation | None) -> bool:
+        """Whether a namespace need not be read from the store, because nearly all of it is in a file."""
+        if index_folder_of(self._store) is None:
+            return False
+        from perdure.recall.index import is_in_file
+
+        return is_in_file(self._store, name, generation)
+
+    def reads_files(self, request: SearchRequest, generation: Generation) -> bool:
+        """Whether all that is asked is in files: nothing is gained then by cosines that were kept."""
+        return _has_numpy() and all(self._is_in_file(name, generation) for name in request.namespaces)
 
     def _snapshot(self, name: str, generation: Generation | None) -> Snapshot:
         with self._lock:

@@ -45,14 +45,18 @@ class _ServerEnds(BaseException):
 
 class BackgroundWork:
     """A thread that works after somebody asked something. What it does not get done is derived from the store by
-    whoever works next. `open_target` answers None where nothing may be done now.
+    whoever works next. `open_target` answers None where nothing may be done now. `prepare` is called after the work.
     """
 
     def __init__(
-        self, open_target: Callable[[], WorkTarget | None], is_busy: Callable[[], bool] = lambda: False
+        self,
+        open_target: Callable[[], WorkTarget | None],
+        is_busy: Callable[[], bool] = lambda: False,
+        prepare: Callable[[], None] = lambda: None,
     ) -> None:
         self._open_target = open_target
         self._is_busy = is_busy
+        self._prepare = prepare
         self._asked = threading.Event()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="perdure-work", daemon=True)
@@ -75,6 +79,7 @@ class BackgroundWork:
                 self._await_quiet()
                 try:
                     self._work()
+                    self._prepare()
                 except PerdureError as error:
                     print(f"work: {error.note}", file=sys.stderr)  # noqa: T201
                 except Exception as error:  # noqa: BLE001 - the server goes on, whatever is wrong with its store
