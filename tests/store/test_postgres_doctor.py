@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, LiteralString, cast
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -15,7 +18,7 @@ from perdure.ids import content_hash
 from perdure.location import locate
 from perdure.model import Filter, Identity
 from perdure.services import copy_stores
-from perdure.store.postgres.log_notes import NOTES
+from perdure.store.postgres.log_notes import NOTES, LogNotes, NotedLines
 from perdure.store.postgres.store import PostgresStore
 from perdure.testing.records import (
     GENERATION,
@@ -140,6 +143,35 @@ def test_each_machine_names_the_lines_that_it_wrote_and_the_log_has_lost(
         assert [f"lines {last - 2} and {last} of the log are gone" in sentence for sentence in gone(there)] == [True]
         damage("DELETE FROM namespace")
         assert "A namespace that is missing" in gone(here)[0]
+
+
+def test_who_notes_a_line_keeps_nobody_waiting_and_syncs_once_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, moments, synced = tmp_path / "data" / "notes", [0.0], list[int]()
+    monkeypatch.setattr(os, "fsync", synced.append)
+    asked: list[Sequence[int]] = []
+
+    def hashes_at(_: UUID, seqs: Sequence[int]) -> dict[int, bytes]:
+        with path.open("rb") as file:
+            # Whoever holds the lock of the file would be in the way.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        asked.append(seqs)
+        return {seq: bytes(32) for seq in seqs}
+
+    notes, namespace = LogNotes(path, hashes_at, lambda: moments[0]), UUID(int=7)
+    for seq in range(1, NOTES + 2):
+        moments[0] += 0.05
+        notes.note(NotedLines(namespace, seq, seq, bytes(32)))
+    assert asked == [list(range(1, NOTES + 1))]
+    assert len(synced) == 1
+    # What a transaction has found makes room without a question.
+    assert notes.wanted(namespace) == ()
+    for seq in range(NOTES + 2, 3 * NOTES):
+        notes.note(NotedLines(namespace, seq, seq, bytes(32)), dict.fromkeys(notes.wanted(namespace), bytes(32)))
+    assert (len(asked), notes.read()[-1].last) == (1, 3 * NOTES - 1)
+    notes.sync()
+    assert len(synced) == 2
 
 
 def test_a_note_that_cannot_be_kept_or_read_is_no_error(store: PostgresStore, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from perdure import Memory
 from perdure.location import locate
 from perdure.store.postgres.address import parse_address
 from perdure.store.postgres.connection import Session
+from perdure.store.postgres.log_notes import NOTES
 from perdure.store.postgres.pool import Transaction
 from perdure.testing.embedder import WordEmbedder
 
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
 class Trips:
     """Counts what waits: every batch of questions, and the end of every transaction."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self,
+        patch: pytest.MonkeyPatch,
+        waiting: Sequence[tuple[type, str]] = ((Transaction, "ask_all"), (Session, "sync")),
+    ) -> None:
         self.count = 0
-        for owner, name in ((Transaction, "ask_all"), (Session, "sync")):
+        for owner, name in waiting:
             patch.setattr(owner, name, self._counted(getattr(owner, name)))
 
     def _counted(self, act: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,6 +73,22 @@ def test_verbs_wait_a_few_times_at_most(memory: Memory, monkeypatch: pytest.Monk
         ("get", 1), ("recall", 2),
     ):  # fmt: skip
         assert counted[verb] <= most, counted
+
+
+def test_what_is_said_together_is_sent_together(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each packet wakes the server. The driver sends one for each statement, of which there are more than ten."""
+    packets = Trips(monkeypatch, [])
+    store: Any = memory._services.store
+    for session in store._pool._idle:
+        session._exchange = packets._counted(session._exchange)
+    assert packets.of(lambda: memory.remember("tea in the morning")) == 2
+
+
+def test_noting_what_was_written_asks_the_server_nothing_by_itself(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trips = Trips(monkeypatch)
+    assert [trips.of(lambda n=n: memory.remember(f"memory {n}")) for n in range(2 * NOTES)] == [3] * 2 * NOTES
 
 
 def test_an_import_waits_once_for_many_records(memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ class PostgresStore:
         for writer in writers.values():
             self._learn_serving(writer.serving)
             if self._log_notes is not None and (lines := writer.noted_lines):
-                self._log_notes.note(lines)
+                self._log_notes.note(lines, writer.found_lines)
             if self._ledger is not None and writer.erased:
                 # The erasure has happened, so nothing may fail here.
                 with suppress(OSError):
@@ -234,8 +234,9 @@ class PostgresStore:
 
     def _writer(self, transaction: Transaction, name: str, about: Sequence[About] = ()) -> PostgresWriter:
         return PostgresWriter(
-            transaction, self._writer_settings, name, about, self._use.unwritten.get(name, ALL_WRITTEN)
-        )
+            transaction, self._writer_settings, name, about, self._use.unwritten.get(name, ALL_WRITTEN),
+            () if self._log_notes is None else self._log_notes.wanted(namespace_key(name)),
+        )  # fmt: skip
 
     def _require_generation(self, generation: Generation) -> None:
         require_generation(self._pool, self._sql, generation)
@@ -634,4 +635,6 @@ class PostgresStore:
 
     def close(self) -> None:
         self._use.close()
+        if self._log_notes is not None:
+            self._log_notes.sync()
         self._pool.close()
