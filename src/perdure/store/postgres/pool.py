@@ -17,13 +17,17 @@ from weakref import WeakSet
 
 import psycopg
 
-from perdure.errors import OutcomeUnknown, PerdureError, StoreBusy, StoreClosed
+from perdure.errors import OutcomeUnknown, PerdureError, StoreBusy, StoreClosed, StoreRolledBack
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.connection import Bindings, Row, Session, connect
-from perdure.store.postgres.errors import OF_THE_DRIVER, error_of
+from perdure.store.postgres.errors import OF_THE_DRIVER, error_of, is_away
 
 # A connection that is older is closed when it comes back: after a failover, and behind a balancer, others take turns.
 MAX_AGE_SECONDS: Final = 1800.0
+# So long a server may be away that was there before. A server that was killed takes connections again after a second
+# or two, and a standby that takes over within some more.
+MOST_AWAY_SECONDS: Final = 10.0
+RECONNECT_PAUSE_SECONDS: Final = 0.1
 EVERYWHERE: Final = "everywhere"
 # The namespace whose rows a transaction may see, or all of them.
 Scope: TypeAlias = "UUID | Literal['everywhere']"
@@ -32,6 +36,9 @@ Question: TypeAlias = tuple[str, Bindings]
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_WRITE: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _DURABLE: Final = "SET LOCAL synchronous_commit = on"
+# A machine that falls asleep in the middle of a write must not lock a namespace until it wakes up.
+_PATIENCE_WITH_US: Final = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
+_IDLE_TOO_LONG: Final = "25P03"
 
 # Inherited through a fork, and never closed by this process: the parent uses them.
 _inherited: Final[list[Session]] = []
@@ -93,7 +100,7 @@ class Transaction:
             if session is None or not is_first or not session.has_served or not _is_cut(error):
                 raise
             self._pool.give_back(session, usable=False)
-            self._pool.close_idle()
+            self._pool.note_loss()
             self._session = None
             answers = self._asked_now(questions, prepare=prepare, ends=ends)
         self._asked = True
@@ -121,8 +128,16 @@ class Transaction:
         return self._session
 
     def _failed(self, error: Exception) -> PerdureError:
-        """Statements that the server never saw would be taken for prepared: so the connection ends with the error."""
+        """Statements that the server never saw would be taken for prepared: so the connection ends with the error. With
+        the connection a change is rolled back that was not to be committed yet.
+        """
+        session = self._session
         self._end(usable=False)
+        if session is not None and isinstance(error, psycopg.OperationalError) and _is_cut(error):
+            if session.has_served:
+                self._pool.note_loss()
+            if self._writes:
+                return StoreRolledBack()
         return error_of(error)
 
     def commit(self) -> None:
@@ -130,11 +145,15 @@ class Transaction:
         if session is None:
             self._ended = True
             return
-        try:
-            if not self._writes:
+        if not self._writes:
+            # Everything that was asked is answered, so the end of the connection is nothing to the reader.
+            usable = False
+            with suppress(psycopg.OperationalError):
                 session.end_reading()
-                self._end(usable=True)
-                return
+                usable = True
+            self._end(usable=usable)
+            return
+        try:
             session.send("COMMIT", prepare=False)
         except OF_THE_DRIVER as error:
             raise self._failed(error) from error
@@ -174,11 +193,13 @@ class PostgresPool:
         self.address = address
         self._most = most
         self.busy_seconds = busy_seconds
+        self._most_away = min(busy_seconds, MOST_AWAY_SECONDS)
         self._idle: list[Session] = []
         self._count = 0
         self._waiting: deque[threading.Event] = deque()
         self._gate = threading.Lock()
         self._closed = False
+        self._lost_at: float | None = None
         _alive.add(self)
 
     @contextmanager
@@ -192,7 +213,7 @@ class PostgresPool:
         seconds = self.busy_seconds if patience is None else patience
         # Zero is no limit to PostgreSQL.
         limit = f"SET LOCAL lock_timeout = {max(1, round(min(seconds, 86_400.0) * 1000))}"
-        yield from self._transaction((_BEGIN_WRITE, _scope(scope), limit), writes=True)
+        yield from self._transaction((_BEGIN_WRITE, _scope(scope), limit, _PATIENCE_WITH_US), writes=True)
 
     def _transaction(self, opening: Sequence[str], *, writes: bool) -> Generator[Transaction]:
         self._require_open()
@@ -230,7 +251,7 @@ class PostgresPool:
                     self._waiting.remove(turn)
                 raise StoreBusy("Every connection to the database is in use.", remedy="Raise store_connections.")
         try:
-            return connect(self.address)
+            return self._connected()
         except BaseException as error:
             with self._gate:
                 self._count -= 1
@@ -238,6 +259,20 @@ class PostgresPool:
             if isinstance(error, OF_THE_DRIVER):
                 raise error_of(error) from None
             raise
+
+    def _connected(self) -> Session:
+        """A new connection. Where one was lost a moment ago, the next server may need some seconds to take over."""
+        while True:
+            try:
+                session = connect(self.address)
+            except psycopg.OperationalError as error:
+                lost_at = self._lost_at
+                if lost_at is None or time.monotonic() > lost_at + self._most_away or not is_away(error):
+                    raise
+                time.sleep(RECONNECT_PAUSE_SECONDS)
+            else:
+                self._lost_at = None
+                return session
 
     def give_back(self, session: Session, *, usable: bool) -> None:
         kept = usable and session.is_usable and time.monotonic() - session.opened_at < MAX_AGE_SECONDS
@@ -255,8 +290,13 @@ class PostgresPool:
         if self._waiting:
             self._waiting.popleft().set()
 
-    def close_idle(self) -> None:
+    def note_loss(self) -> None:
         """After a connection was found cut, the others were cut as well."""
+        if self._lost_at is None:
+            self._lost_at = time.monotonic()
+        self.close_idle()
+
+    def close_idle(self) -> None:
         with self._gate:
             idle, self._idle = self._idle, []
             self._count -= len(idle)
@@ -282,7 +322,7 @@ class PostgresPool:
 
 def _is_cut(error: psycopg.Error) -> bool:
     """Whether the connection is gone, and the statement was not refused."""
-    return error.sqlstate is None or error.sqlstate.startswith("57P")
+    return error.sqlstate is None or error.sqlstate.startswith("57P") or error.sqlstate == _IDLE_TOO_LONG
 
 
 def _scope(scope: Scope) -> str:
