@@ -31,7 +31,7 @@ from perdure.lifecycle.write import (
     plan_write,
     prepare,
     require_no_secret,
-    unless_rolled_back,
+    retry_when_rolled_back,
 )
 from perdure.model import ROLE, SPEAKER, Filter, Imported, Record, Remembered, replace_record
 from perdure.store.port import About, LogFilter, Reader, Writer
@@ -99,7 +99,7 @@ def add_message(services: Services, namespace: str, message: NewMessage) -> Reme
     """The message is on disk before anybody is asked for its vector."""
     batch = services.context.batch(message.request.fields.get("session_id"))
     planned = plan_message(services, namespace, message, batch.at)
-    stored = unless_rolled_back(partial(_store_message, services, namespace, planned, batch))
+    stored = retry_when_rolled_back(partial(_store_message, services, namespace, planned, batch))
     if isinstance(stored, Remembered):
         return stored
     plan, result = stored
@@ -204,7 +204,7 @@ def add_messages(services: Services, namespace: str, messages: Sequence[NewMessa
             new = [one for one in planned if one.message.request.idempotency_key not in known]
             return new, append(services, writer, new, batch)
 
-    new, evicted = unless_rolled_back(store)
+    new, evicted = retry_when_rolled_back(store)
     notes = tuple(dict.fromkeys(note for message, *_ in new for note in message.notes))
     return Imported(len(new), 0, len(messages) - len(new), batch.id if new else None, notes, evicted=evicted)
 

@@ -36,7 +36,7 @@ from perdure.lifecycle.write import (
     lookup,
     make_room,
     plan_write,
-    unless_rolled_back,
+    retry_when_rolled_back,
 )
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import TRUSTS, Exported, Filter, Identity, Imported, Record, State, identity_of, replace_record
@@ -226,7 +226,7 @@ def import_from(
                 imported = partial(
                     _import_group, services, name, group, batch, known, evicted, trusted=trusted, revive=revive
                 )
-                counts += unless_rolled_back(imported)
+                counts += retry_when_rolled_back(imported)
                 processed += len(group)
                 if progress:
                     progress(processed, total)

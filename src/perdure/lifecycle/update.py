@@ -24,7 +24,7 @@ from perdure.lifecycle.write import (
     require_own_key,
     require_present,
     require_unique,
-    unless_rolled_back,
+    retry_when_rolled_back,
 )
 from perdure.model import NOTHING, ORIGIN_FIELDS, SPEAKER, Json, Record, Remembered, State, identity_of, replace_record
 from perdure.remedies import Remedy, Run
@@ -96,7 +96,7 @@ def restore(services: Services, namespace: str, records: Sequence[Record]) -> tu
     """Bring memories back exactly as they were, except that they do not expire again at once: all of them or none, in
     one batch.
     """
-    return unless_rolled_back(partial(_restore, services, namespace, records))
+    return retry_when_rolled_back(partial(_restore, services, namespace, records))
 
 
 def _restore(services: Services, namespace: str, records: Sequence[Record]) -> tuple[Remembered, ...]:

@@ -202,10 +202,10 @@ def remember(
     wants_keywords = category in services.settings.keyword_categories
     add_keywords = keywords_at_write(services, namespace, fields, existing) if wants_keywords else None
     find = partial(lookup, identity=identity)
-    return unless_rolled_back(partial(write, services, namespace, existing, find, plan, request, comparison))
+    return retry_when_rolled_back(partial(write, services, namespace, existing, find, plan, request, comparison))
 
 
-def unless_rolled_back(act: Callable[[], T]) -> T:
+def retry_when_rolled_back(act: Callable[[], T]) -> T:
     """Try again what the store has rolled back: others were in the way, or another server of the database took over.
     `act` is one write transaction, with whatever leads to it.
     """
@@ -229,7 +229,7 @@ def apply_change(
     def find(reader: Reader) -> Record | None:
         return reader.by_number(record.number)
 
-    return unless_rolled_back(partial(write, services, record.namespace, record, find, plan, None, comparison))
+    return retry_when_rolled_back(partial(write, services, record.namespace, record, find, plan, None, comparison))
 
 
 def write(
