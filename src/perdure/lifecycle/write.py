@@ -202,7 +202,11 @@ def remember(
     wants_keywords = category in services.settings.keyword_categories
     add_keywords = keywords_at_write(services, namespace, fields, existing) if wants_keywords else None
     find = partial(lookup, identity=identity)
-    return retry_when_rolled_back(partial(write, services, namespace, existing, find, plan, request, comparison))
+    # As `retry_when_rolled_back`, without a call: this is what is done most often.
+    for _ in range(RETRIES):
+        with suppress(StoreRolledBack):
+            return write(services, namespace, existing, find, plan, request, comparison)
+    return write(services, namespace, existing, find, plan, request, comparison)
 
 
 def retry_when_rolled_back(act: Callable[[], T]) -> T:

@@ -90,7 +90,7 @@ def error_of(error: Exception) -> PerdureError:
     return StoreError(f"The driver of the database failed: {type(error).__name__}.")
 
 
-def may_return(error: psycopg.OperationalError) -> bool:
+def lost_for_now(error: psycopg.OperationalError) -> bool:
     """Whether a server that let us in before may do so again in a moment."""
     if error.sqlstate is None:
         return _class_of_sentence(error) == _AWAY

@@ -20,7 +20,7 @@ import psycopg
 from perdure.errors import OutcomeUnknown, PerdureError, StoreBusy, StoreClosed, StoreRolledBack
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.connection import Bindings, Row, Session, connect
-from perdure.store.postgres.errors import OF_THE_DRIVER, error_of, may_return
+from perdure.store.postgres.errors import OF_THE_DRIVER, error_of, lost_for_now
 
 # A connection that is older is closed when it comes back: after a failover, and behind a balancer, others take turns.
 MAX_AGE_SECONDS: Final = 1800.0
@@ -267,7 +267,7 @@ class PostgresPool:
                 session = connect(self.address)
             except psycopg.OperationalError as error:
                 lost_at = self._lost_at
-                if lost_at is None or time.monotonic() > lost_at + self._most_away or not may_return(error):
+                if lost_at is None or time.monotonic() > lost_at + self._most_away or not lost_for_now(error):
                     raise
                 time.sleep(RECONNECT_PAUSE_SECONDS)
             else:
