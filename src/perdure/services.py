@@ -345,11 +345,13 @@ def copy_tokens(source: str, target: str, *, dry_run: bool = False) -> int:
         return here.copy_to(there, dry_run=dry_run)
 
 
-def migrate_store(settings: Settings, *, partitions: int = 0, shards: int = 0, role: str | None = None) -> Migrated:
+def migrate_store(
+    settings: Settings, *, partitions: int = 0, shards: int = 0, role: str | None = None, rewrite: bool = False
+) -> Migrated:
     """Make the tables of a store in a database, or bring them up to date. Opening one never does."""
     from perdure.store.postgres.migrate import migrate
 
-    return migrate(_database(settings), partitions=partitions, shards=shards, role=role)
+    return migrate(_database(settings), partitions=partitions, shards=shards, role=role, rewrite=rewrite)
 
 
 def migration_statements(

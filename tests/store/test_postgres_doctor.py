@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -14,10 +15,12 @@ import pytest
 from cli.user import User
 
 from perdure import Memory
+from perdure.errors import StoreReadOnly
 from perdure.ids import content_hash
 from perdure.location import locate
 from perdure.model import Filter, Identity
 from perdure.services import copy_stores
+from perdure.store.postgres.address import parse_address
 from perdure.store.postgres.log_notes import NOTES, LogNotes, NotedLines
 from perdure.store.postgres.store import PostgresStore
 from perdure.testing.records import (
@@ -36,6 +39,7 @@ from perdure.testing.records import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from postgres_server import PostgresServer
     from postgres_stores import EmptyStores
 
 Damage = Callable[[str], None]
@@ -121,6 +125,38 @@ def test_what_was_left_of_an_erased_memory_goes(store: PostgresStore, damage: Da
     list(store.repair())
     assert store.generations()[0].generation == GENERATION
     assert not any("still partly there" in finding.sentence for finding in problems(store))
+
+
+def files_with(server: PostgresServer, words: bytes) -> list[str]:
+    """The files of tables that hold these words on disk. What is in memory is written first."""
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute("CHECKPOINT")
+    return [file.name for file in server.data.glob("base/*/*") if file.is_file() and words in file.read_bytes()]
+
+
+def test_what_was_erased_is_in_no_table_and_no_statistics_once_the_owner_has_rewritten_them(
+    postgres_stores: EmptyStores, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    url, file, words = postgres_stores.new_url(), tmp_path / "texts.jsonl", "the zither of Zebedee"
+    texts = ({"text": f"{words} has {n} strings"} for n in range(1100))
+    file.write_text("".join(f"{json.dumps(text)}\n" for text in texts), encoding="utf-8")
+    with Memory(url, embedder="none", writer="person") as memory:
+        memory.import_(file)
+        assert files_with(postgres_server, words.encode())
+        memory.erase(list(range(1, 1101)), confirm=True)
+    # As of any other dead row.
+    assert files_with(postgres_server, words.encode())
+    user = User({"PERDURE_STORE": url})
+    answer = user("migrate", "--rewrite")
+    assert (answer.code, "in none of them any more" in answer.out) == (0, True), answer.err
+    assert files_with(postgres_server, words.encode()) == []
+    postgres_server.make_role("no_owner")
+    with psycopg.connect(postgres_server.url(), autocommit=True) as connection:
+        schema = parse_address(url, url).schema
+        connection.execute(cast("LiteralString", f'GRANT USAGE ON SCHEMA "{schema}" TO no_owner'))
+        connection.execute(cast("LiteralString", f'GRANT ALL ON ALL TABLES IN SCHEMA "{schema}" TO no_owner'))
+    refused = User({"PERDURE_STORE": url.replace("perdure@", "no_owner@")})("migrate", "--rewrite")
+    assert (refused.code, "may not do that" in refused.err) == (StoreReadOnly.exit_code, True), refused.err
 
 
 def gone(store: PostgresStore) -> list[str]:
