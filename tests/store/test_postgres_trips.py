@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ from perdure.store.postgres.address import parse_address
 from perdure.store.postgres.connection import Session
 from perdure.store.postgres.log_notes import NOTES
 from perdure.store.postgres.pool import Transaction
+from perdure.store.postgres.store import PostgresStore
 from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
@@ -81,14 +84,26 @@ def test_what_is_said_together_is_sent_together(memory: Memory, monkeypatch: pyt
     store: Any = memory._services.store
     for session in store._pool._idle:
         session._exchange = packets._counted(session._exchange)
-    assert packets.of(lambda: memory.remember("tea in the morning")) == 2
+    assert packets.of(lambda: memory.remember("tea in the morning")) == 0
+
+
+def test_a_long_text_arrives_however_slowly_it_is_taken(memory: Memory) -> None:
+    store: Any = memory._services.store
+    for session in store._pool._idle:
+        with socket.socket(fileno=os.dup(session._connection.fileno())) as connected:
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    text = "tea in the morning " * 20_000
+    assert memory.get(memory.remember(text).record.number).text == text
 
 
 def test_noting_what_was_written_asks_the_server_nothing_by_itself(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trips = Trips(monkeypatch)
-    assert [trips.of(lambda n=n: memory.remember(f"memory {n}")) for n in range(2 * NOTES)] == [3] * 2 * NOTES
+    questions = Trips(monkeypatch, [(PostgresStore, "_hashes_at")])
+    for n in range(2 * NOTES):
+        memory.remember(f"memory {n}")
+    store: Any = memory._services.store
+    assert (questions.count, store._log_notes.read()[-1].last >= 2 * NOTES) == (0, True)
 
 
 def test_an_import_waits_once_for_many_records(memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

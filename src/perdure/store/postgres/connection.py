@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, Final, LiteralString, TypeAlias, cast
 
 import psycopg
-from psycopg import Cursor, RawCursor
+from psycopg import Cursor, RawCursor, generators
 from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 from psycopg.types.numeric import Int8BinaryDumper
@@ -140,9 +140,9 @@ class Session:
 
     def _send_sync(self) -> None:
         self._pipeline._enqueue_sync()  # noqa: SLF001
-        # The sync goes out with what is before it, in one packet.
+        # The sync goes out with what is before it, in one packet; all of it, however slowly the other side reads.
         self._queue()
-        self._connection.wait(self._exchange())
+        self._connection.wait(generators.send(self._connection.pgconn))
 
     def _queue(self) -> None:
         commands = self._pipeline.command_queue
