@@ -209,7 +209,7 @@ def test_every_change_is_made_once_however_the_connection_is_cut(
         whole = live(memory, file)
     assert [operation for operation, *_ in whole].count("undo") == 1
     at = 0
-    for at in range(2, 999, int(os.environ.get("PERDURE_CUTS", "9"))):
+    for at in range(2, 999, int(os.environ.get("PERDURE_CUTS", "23"))):
         cut = _Cut(at, sent=bool(at % 2))
         with Memory(url, embedder="none", namespace=f"cut at {at}") as memory, monkeypatch.context() as patch:
             memory.stats()

@@ -105,7 +105,6 @@ class Session:
         self._pipeline._communicate_gen = self._queued  # noqa: SLF001
         self.opened_at = time.monotonic()
         self.is_durable = durable
-        self.has_served = False
 
     def _queued(self) -> Iterator[Any]:
         """Instead of what the driver does after each statement, which is to send it. What is said together is sent

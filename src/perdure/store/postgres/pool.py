@@ -28,6 +28,8 @@ MAX_AGE_SECONDS: Final = 1800.0
 # or two, and a standby that takes over within some more.
 MOST_AWAY_SECONDS: Final = 10.0
 RECONNECT_PAUSE_SECONDS: Final = 0.1
+# So many rows a reader keeps in mind, in case that it loses its connection.
+MOST_ROWS_ASKED_AGAIN: Final = 1000
 EVERYWHERE: Final = "everywhere"
 # The namespace whose rows a transaction may see, or all of them.
 Scope: TypeAlias = "UUID | Literal['everywhere']"
@@ -54,10 +56,13 @@ class Transaction:
         self._writes = writes
         self._session: Session | None = None
         self._ended = False
-        self._asked = False
+        # What was answered so far, in case that it has to be asked again. None when that cannot be done.
+        self._heard: list[tuple[Sequence[Question], list[list[Row]]]] | None = []
+        self._rows_heard = 0
 
     def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> None:
         """The answer is not waited for; an error shows with a later statement or the commit."""
+        self._heard = None
         try:
             self._begun().send(sql, bindings, prepare=prepare)
         except OF_THE_DRIVER as error:
@@ -65,6 +70,7 @@ class Transaction:
 
     def send_numbered(self, sql: str, values: Sequence[Any]) -> None:
         """The same for a statement whose places are $1, $2 and so on."""
+        self._heard = None
         try:
             self._begun().send_numbered(sql, values)
         except OF_THE_DRIVER as error:
@@ -91,20 +97,30 @@ class Transaction:
         return answers
 
     def _answers(self, questions: Sequence[Question], *, prepare: bool | None, ends: bool = False) -> list[list[Row]]:
-        is_first = not self._asked
         try:
             answers = self._asked_now(questions, prepare=prepare, ends=ends)
         except psycopg.OperationalError as error:
-            # A connection that was idle may have been cut meanwhile. Nothing was changed yet, so another one is tried.
             session = self._session
-            if session is None or not is_first or not session.has_served or not _is_cut(error):
+            if self._heard is None or session is None or not _is_cut(error):
                 raise
+            # A connection that was idle may have been cut meanwhile, or a reader lost it. Nothing was changed, so
+            # another one is tried. A reader sees one moment: what it has heard must be what it would hear now.
             self._pool.give_back(session, usable=False)
             self._pool.note_loss()
             self._session = None
+            for earlier, heard in self._heard:
+                if self._asked_now(earlier, prepare=prepare, ends=False) != heard:
+                    raise
             answers = self._asked_now(questions, prepare=prepare, ends=ends)
-        self._asked = True
+        self._hear(questions, answers)
         return answers
+
+    def _hear(self, questions: Sequence[Question], answers: list[list[Row]]) -> None:
+        self._rows_heard += sum(map(len, answers))
+        if self._writes or self._rows_heard > MOST_ROWS_ASKED_AGAIN:
+            self._heard = None
+        elif self._heard is not None:
+            self._heard.append((questions, answers))
 
     def _asked_now(self, questions: Sequence[Question], *, prepare: bool | None, ends: bool) -> list[list[Row]]:
         session = self._begun()
@@ -112,9 +128,7 @@ class Transaction:
         if ends:
             session.send("COMMIT", prepare=False)
             session.sync()
-        answers = [cursor.fetchall() for cursor in cursors]
-        session.has_served = True
-        return answers
+        return [cursor.fetchall() for cursor in cursors]
 
     def _begun(self) -> Session:
         if self._ended:
@@ -134,8 +148,7 @@ class Transaction:
         session = self._session
         self._end(usable=False)
         if session is not None and isinstance(error, psycopg.OperationalError) and _is_cut(error):
-            if session.has_served:
-                self._pool.note_loss()
+            self._pool.note_loss()
             if self._writes:
                 return StoreRolledBack()
         return error_of(error)
@@ -164,7 +177,6 @@ class Transaction:
             raise (OutcomeUnknown() if self._writes and _is_cut(error) else failed) from error
         except OF_THE_DRIVER as error:
             raise self._failed(error) from error
-        session.has_served = True
         self._end(usable=True)
 
     def roll_back(self) -> None:
