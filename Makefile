@@ -146,7 +146,7 @@ $(API)/.ready: requirements/api.txt
 # operations that a disk refuses.
 soak-postgres: KILLS = 200
 soak-postgres: setup  ## Kill clients and servers of PostgreSQL, half each (KILLS=200), and count what survived
-	PERDURE_KILLS=$(KILLS) PERDURE_COPIED=10000 PERDURE_COPY_KILLS=20 PYTHONWARNDEFAULTENCODING=1 \
+	PERDURE_KILLS=$(KILLS) PERDURE_CUTS=1 PERDURE_COPIED=10000 PERDURE_COPY_KILLS=20 PYTHONWARNDEFAULTENCODING=1 \
 	$(BIN)/pytest -s tests/faults/test_postgres_kills.py tests/faults/test_copy_kills.py
 
 test-postgres: setup  ## The contract of a store, and everything else about PostgreSQL, on a server that the tests start

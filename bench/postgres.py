@@ -287,7 +287,7 @@ def saved(sections: dict[str, str], earlier: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.postgres", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--size", type=int, default=10_000, help="how many memories recall has to look through")
+    parser.add_argument("--size", type=int, default=100_000, help="how many memories recall has to look through")
     parser.add_argument("--parts", nargs="+", choices=[*PARTS], default=[*PARTS], help="what is measured")
     parser.add_argument("--save", action="store_true", help="write the figures into bench/postgres.md")
     parser.add_argument("--json", action="store_true", help="print what was measured of one part, and judge nothing")

@@ -159,7 +159,7 @@ def test_what_is_taken_back_leaves_no_tombstone(memory: Memory):
     assert texts(memory) == ["Osaka", "Tokyo"]
 
 
-def test_what_had_to_make_room_was_not_forgotten_and_may_come_back_from_any_export(clock: HandClock):
+def test_what_had_to_make_room_was_not_forgotten_and_lost_for_now_from_any_export(clock: HandClock):
     with Memory(":memory:", embedder="none", clock=clock, settings=load(max_items=1)) as memory:
         memory.remember("Osaka")
         old = exported(memory)

@@ -772,12 +772,14 @@ class BackupRestored:
 @value_class
 class Migrated:
     """The tables of a store in a database were of `schema_before`, 0 where there were none, and are of `schema` now.
-    With `pgvector` the database can search by meaning itself.
+    With `pgvector` the database can search by meaning itself. `rewritten`: no page of a table has bytes of what was
+    erased before.
     """
 
     schema_before: int
     schema: int
     pgvector: bool = False
+    rewritten: bool = False
 
 
 @value_class

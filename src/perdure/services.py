@@ -336,11 +336,24 @@ def copy_stores(
             return copy_store(giving, taking, namespaces, lambda one: told(one.name, one.new_lines, one.new_vectors))
 
 
-def migrate_store(settings: Settings, *, partitions: int = 0, shards: int = 0, role: str | None = None) -> Migrated:
+def copy_tokens(source: str, target: str, *, dry_run: bool = False) -> int:
+    """Let the servers of another store accept the tokens of this one; how many were new there."""
+    from perdure.settings import load
+
+    places = [load(store=source), load(store=target)]
+    if any(place.store.kind == "memory" for place in places):
+        return 0
+    with open_tokens(places[0]) as here, open_tokens(places[1]) as there:
+        return here.copy_to(there, dry_run=dry_run)
+
+
+def migrate_store(
+    settings: Settings, *, partitions: int = 0, shards: int = 0, role: str | None = None, rewrite: bool = False
+) -> Migrated:
     """Make the tables of a store in a database, or bring them up to date. Opening one never does."""
     from perdure.store.postgres.migrate import migrate
 
-    return migrate(_database(settings), partitions=partitions, shards=shards, role=role)
+    return migrate(_database(settings), partitions=partitions, shards=shards, role=role, rewrite=rewrite)
 
 
 def migration_statements(

@@ -101,7 +101,7 @@ def test_a_wrong_token_is_mended_in_the_words_of_whoever_gave_it(remote: User):
     assert "`Memory(token=…)`" in str(caught.value)
 
 
-def test_a_server_that_is_away_is_an_error_of_the_store(remote: User):
+def test_a_server_that_lost_for_now_is_an_error_of_the_store(remote: User):
     away = remote.fails(5, "recall", "tea", PERDURE_STORE="http://127.0.0.1:1", PERDURE_TOKEN="x")  # noqa: S106
     assert "could not be asked" in away.err
     assert "perdure serve" in away.err

@@ -117,7 +117,7 @@ def test_without_a_model_by_words_alone(wordy: Memory):
     assert set(answer[0].explain) == {"prior", "keyword"}
 
 
-def test_while_the_model_is_away_by_words_alone():
+def test_while_the_model_lost_for_now_by_words_alone():
     embedder = WordEmbedder()
     with Memory(":memory:", embedder=embedder) as memory:
         memory.remember("tea on monday")

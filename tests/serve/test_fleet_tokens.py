@@ -11,6 +11,7 @@ import pytest
 from cli.user import User
 
 from perdure import Memory
+from perdure.auth.token_file import TokenFile
 from perdure.errors import Conflict, StoreUnreachable
 from perdure.http.app import build_app
 from perdure.http.guard import Guard, RequestRules
@@ -18,8 +19,6 @@ from perdure.http.rate_limit import RateLimit
 from perdure.http.routing import Serving
 from perdure.http.server import MAX_BODY
 from perdure.location import locate
-from perdure.services import copy_stores
-from perdure.settings import load
 from perdure.store.postgres.address import parse_address
 from perdure.store.postgres.store import PostgresStore
 from perdure.store.postgres.tokens import LOOK_SECONDS, TokenTable
@@ -137,7 +136,7 @@ def test_a_name_is_taken_on_every_server_until_its_token_is_revoked(fleet: tuple
     assert [token.revoked_at is None for token in other.tokens.list()] == [False, True]
 
 
-def test_the_commands_keep_tokens_in_the_database_and_a_copy_has_none(
+def test_the_commands_keep_tokens_in_the_database_and_a_copy_of_the_whole_store_has_them(
     url: str, fleet: tuple[Server, Server], tmp_path: Path
 ):
     user = User({"PERDURE_STORE": url, "PERDURE_EMBEDDER": "none"})
@@ -149,9 +148,29 @@ def test_the_commands_keep_tokens_in_the_database_and_a_copy_has_none(
     listed = user("token", "list", "--json").json["access_tokens"]
     assert [(token["name"], token["scopes"]) for token in listed] == [("reader", ["read"])]
     user("remember", "tea")
-    copy_stores(url, str(tmp_path / "copy.db"), None, lambda _name, _lines, _vectors: None)
-    assert not load(store=tmp_path / "copy.db").store.beside("tokens").exists()
-    assert "within two seconds" in user("token", "revoke", "reader").out
+    copy = str(tmp_path / "copy.db")
+    for words, tokens in (
+        (("--without-tokens",), 0),
+        (("--only", "default"), 0),
+        (("--dry-run",), 1),
+        ((), 1),
+        ((), 0),
+    ):
+        copied = user("copy", "--from", url, "--to", copy, "--json", *words)
+        assert copied.json["tokens"] == tokens, words
+    there = TokenFile(copy)
+    assert there.find(secret).scopes == ("read",)
+    # What is revoked on either side is revoked on both, and stays so.
+    there.create("of the copy", namespaces=None)
+    there.revoke("reader")
+    assert user("copy", "--from", copy, "--to", url, "--json").json["tokens"] == 1
+    assert user("copy", "--from", url, "--to", copy, "--json").json["tokens"] == 0
     for server in fleet:
         server.now += LOOK_SECONDS
         assert server.status(secret) == 401
+    # A name that is taken there gets an id behind it.
+    other, (token, theirs) = TokenFile(tmp_path / "other.db"), there.create("mine", namespaces=None)
+    other.create("mine", namespaces=None)
+    assert there.copy_to(other) == 2
+    assert other.find(theirs).name == f"mine {token.id}"
+    assert "within two seconds" in user("token", "revoke", "of the copy").out

@@ -64,7 +64,7 @@ def asking(faults: FaultServer) -> Iterator[Memory]:
         yield memory
 
 
-def test_a_server_that_is_away_is_one_error_with_a_remedy(faults: FaultServer):
+def test_a_server_that_lost_for_now_is_one_error_with_a_remedy(faults: FaultServer):
     with FaultServer() as gone:
         address = gone.url
     with Memory(address, token=TOKEN) as memory, pytest.raises(StoreUnreachable, match=address) as caught:

@@ -191,7 +191,7 @@ def test_the_vector_is_made_when_an_entry_is_created_or_changed(gemini: FaultSer
 
 
 @pytest.mark.parametrize("code", [400, 401, 429, 500, 503])
-def test_a_question_whose_provider_is_away_is_answered_by_words_and_prominence(
+def test_a_question_whose_provider_lost_for_now_is_answered_by_words_and_prominence(
     code: int, gemini: FaultServer, chosen: Settings
 ):
     """S1 embedding unavailable: the answer says why."""

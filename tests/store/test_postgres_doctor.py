@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, LiteralString, cast
+from uuid import UUID
 
 import psycopg
 import pytest
 from cli.user import User
 
 from perdure import Memory
+from perdure.errors import StoreReadOnly
 from perdure.ids import content_hash
 from perdure.location import locate
 from perdure.model import Filter, Identity
 from perdure.services import copy_stores
-from perdure.store.postgres.log_notes import NOTES
+from perdure.store.postgres.address import parse_address
+from perdure.store.postgres.log_notes import NOTES, LogNotes, NotedLines
 from perdure.store.postgres.store import PostgresStore
 from perdure.testing.records import (
     GENERATION,
@@ -33,6 +39,7 @@ from perdure.testing.records import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from postgres_server import PostgresServer
     from postgres_stores import EmptyStores
 
 Damage = Callable[[str], None]
@@ -120,6 +127,38 @@ def test_what_was_left_of_an_erased_memory_goes(store: PostgresStore, damage: Da
     assert not any("still partly there" in finding.sentence for finding in problems(store))
 
 
+def files_with(server: PostgresServer, words: bytes) -> list[str]:
+    """The files of tables that hold these words on disk. What is in memory is written first."""
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute("CHECKPOINT")
+    return [file.name for file in server.data.glob("base/*/*") if file.is_file() and words in file.read_bytes()]
+
+
+def test_what_was_erased_is_in_no_table_and_no_statistics_once_the_owner_has_rewritten_them(
+    postgres_stores: EmptyStores, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    url, file, words = postgres_stores.new_url(), tmp_path / "texts.jsonl", "the zither of Zebedee"
+    texts = ({"text": f"{words} has {n} strings"} for n in range(1100))
+    file.write_text("".join(f"{json.dumps(text)}\n" for text in texts), encoding="utf-8")
+    with Memory(url, embedder="none", writer="person") as memory:
+        memory.import_(file)
+        assert files_with(postgres_server, words.encode())
+        memory.erase(list(range(1, 1101)), confirm=True)
+    # As of any other dead row.
+    assert files_with(postgres_server, words.encode())
+    user = User({"PERDURE_STORE": url})
+    answer = user("migrate", "--rewrite")
+    assert (answer.code, "in none of them any more" in answer.out) == (0, True), answer.err
+    assert files_with(postgres_server, words.encode()) == []
+    postgres_server.make_role("no_owner")
+    with psycopg.connect(postgres_server.url(), autocommit=True) as connection:
+        schema = parse_address(url, url).schema
+        connection.execute(cast("LiteralString", f'GRANT USAGE ON SCHEMA "{schema}" TO no_owner'))
+        connection.execute(cast("LiteralString", f'GRANT ALL ON ALL TABLES IN SCHEMA "{schema}" TO no_owner'))
+    refused = User({"PERDURE_STORE": url.replace("perdure@", "no_owner@")})("migrate", "--rewrite")
+    assert (refused.code, "may not do that" in refused.err) == (StoreReadOnly.exit_code, True), refused.err
+
+
 def gone(store: PostgresStore) -> list[str]:
     """What doctor says about lines that are no longer in the log."""
     return [finding.sentence for finding in store.check() if (finding.check, finding.level) == ("mirror", "problem")]
@@ -140,6 +179,35 @@ def test_each_machine_names_the_lines_that_it_wrote_and_the_log_has_lost(
         assert [f"lines {last - 2} and {last} of the log are gone" in sentence for sentence in gone(there)] == [True]
         damage("DELETE FROM namespace")
         assert "A namespace that is missing" in gone(here)[0]
+
+
+def test_who_notes_a_line_keeps_nobody_waiting_and_syncs_once_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, moments, synced = tmp_path / "data" / "notes", [0.0], list[int]()
+    monkeypatch.setattr(os, "fsync", synced.append)
+    asked: list[Sequence[int]] = []
+
+    def hashes_at(_: UUID, seqs: Sequence[int]) -> dict[int, bytes]:
+        with path.open("rb") as file:
+            # Whoever holds the lock of the file would be in the way.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        asked.append(seqs)
+        return {seq: bytes(32) for seq in seqs}
+
+    notes, namespace = LogNotes(path, hashes_at, lambda: moments[0]), UUID(int=7)
+    for seq in range(1, NOTES + 2):
+        moments[0] += 0.05
+        notes.note(NotedLines(namespace, seq, seq, bytes(32)))
+    assert asked == [list(range(1, NOTES + 1))]
+    assert len(synced) == 1
+    # What a transaction has found makes room without a question.
+    assert notes.wanted(namespace) == ()
+    for seq in range(NOTES + 2, 3 * NOTES):
+        notes.note(NotedLines(namespace, seq, seq, bytes(32)), dict.fromkeys(notes.wanted(namespace), bytes(32)))
+    assert (len(asked), notes.read()[-1].last) == (1, 3 * NOTES - 1)
+    notes.sync()
+    assert len(synced) == 2
 
 
 def test_a_note_that_cannot_be_kept_or_read_is_no_error(store: PostgresStore, tmp_path: Path) -> None:

@@ -9,18 +9,25 @@ from uuid import UUID
 
 import psycopg
 import pytest
-from postgres_server import citus_shards
+from postgres_server import citus_shards, has_pgvector
+from serve.story import tell
 
+from perdure import Memory
 from perdure.clock import to_micros
 from perdure.model import Checkpoint, identity_of
+from perdure.services import copy_stores
+from perdure.settings import load
 from perdure.store.port import Review, Use
 from perdure.store.postgres import migrate
+from perdure.store.postgres.connection import Session, take_number_arrays
 from perdure.store.postgres.reader import generation_key, namespace_key
 from perdure.store.postgres.sql import doctor_queries, queries
+from perdure.testing.embedder import WordEmbedder
 from perdure.testing.records import GENERATION, NOON, embed, remember
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from postgres_stores import EmptyStores
 
@@ -119,6 +126,50 @@ def test_a_statement_that_forgets_its_namespace_finds_and_changes_nothing(app: C
     # The same statements find or change much where they may.
     assert tried >= 60
     assert found_by_us >= 40
+
+
+def test_whatever_a_program_sends_finds_nothing_without_its_namespace(
+    postgres_kinds: Callable[..., EmptyStores], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Statements as they are put together, with what was bound to them, of all that one does with a memory."""
+    stores = postgres_kinds(role="forgetful_app", pgvector=has_pgvector())
+    schema = stores.new_schema()
+    sent: dict[str, Any] = {}
+    for name in ("send", "send_numbered"):
+        monkeypatch.setattr(Session, name, noted(getattr(Session, name), sent))
+    with Memory(stores.url(schema), embedder=WordEmbedder()) as memory:
+        tell(memory)
+        memory.work()
+        assert [finding for finding in memory.doctor() if finding.level == "problem"] == []
+    # Searched inside the database.
+    with Memory(settings=load(store=stores.url(schema), index_limit=1), embedder=WordEmbedder()) as memory:
+        for filters in ({}, {"tags": ["ui"]}, {"conversation_id": "talk"}, {"recipe": "meaning"}):
+            memory.recall("which flat has a balcony", **cast("dict[str, Any]", filters))
+    copy_stores(stores.url(schema), str(tmp_path / "copy.db"), None, lambda _name, _lines, _vectors: None)
+    found_by_us, tried = 0, 0
+    generation = generation_key(WordEmbedder().generation)
+    shared = (generation, [generation], "[]")
+    with psycopg.connect(stores.conninfo(schema), autocommit=True) as connection:
+        take_number_arrays(connection)
+        for sql, bindings in sent.items():
+            forgetful = OWN.sub("TRUE", sql)
+            if forgetful == sql:
+                continue
+            tried += 1
+            for scope in (THEIRS, None):
+                found = rows(connection, scope, forgetful, bindings)
+                assert not any(value for row in found for value in row if value not in shared), (sql, found)
+            ours = rows(connection, bindings.get("namespace", namespace_key("default")), sql, bindings)
+            found_by_us += any(value for row in ours for value in row)
+    assert (tried > 100, found_by_us > 60) == (True, True), (tried, found_by_us)
+
+
+def noted(send: Callable[..., Any], sent: dict[str, Any]) -> Callable[..., Any]:
+    def noting(session: Session, sql: str, bindings: Any = None, **options: Any) -> Any:
+        sent[sql] = bindings
+        return send(session, sql, bindings, **options)
+
+    return noting
 
 
 def test_nobody_writes_into_a_namespace_that_is_not_theirs(app: Connection) -> None:

@@ -69,6 +69,7 @@ def test_tables_are_made_once_and_again_changes_nothing(database: str) -> None:
     user = User({"PERDURE_STORE": database, "PERDURE_EMBEDDER": "none"})
     assert user("migrate", "--json").json == {
         "schema_before": 0, "schema": migrate.newest_schema(), "pgvector": False,
+        "rewritten": False,
     }  # fmt: skip
     with Memory(database, embedder="none") as memory:
         memory.remember("tea")

@@ -6,12 +6,21 @@ import re
 from pathlib import Path
 
 from perdure.store.postgres import migrate
-from perdure.store.postgres.sql import doctor_queries, nearest_queries, queries, setup_queries
+from perdure.store.postgres.sql import (
+    doctor_queries,
+    nearest_queries,
+    queries,
+    setup_queries,
+    token_queries,
+    transfer_queries,
+)
 
 FOLDER = Path(migrate.__file__).parent
 STATEMENTS = {
     **queries(),
     **{f"doctor.{name}": sql for name, sql in doctor_queries().items()},
+    **{f"transfer.{name}": sql for name, sql in transfer_queries().items()},
+    **token_queries(),
     **{f"nearest.{name}": sql for name, sql in nearest_queries("perdure", "public").items()},
 }
 # Statements about all namespaces at once: maintenance, statistics, models, and checkpoints of everything.

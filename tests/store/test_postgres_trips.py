@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,9 @@ from perdure import Memory
 from perdure.location import locate
 from perdure.store.postgres.address import parse_address
 from perdure.store.postgres.connection import Session
+from perdure.store.postgres.log_notes import NOTES
 from perdure.store.postgres.pool import Transaction
+from perdure.store.postgres.store import PostgresStore
 from perdure.testing.embedder import WordEmbedder
 
 if TYPE_CHECKING:
@@ -24,9 +28,13 @@ if TYPE_CHECKING:
 class Trips:
     """Counts what waits: every batch of questions, and the end of every transaction."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self,
+        patch: pytest.MonkeyPatch,
+        waiting: Sequence[tuple[type, str]] = ((Transaction, "ask_all"), (Session, "sync")),
+    ) -> None:
         self.count = 0
-        for owner, name in ((Transaction, "ask_all"), (Session, "sync")):
+        for owner, name in waiting:
             patch.setattr(owner, name, self._counted(getattr(owner, name)))
 
     def _counted(self, act: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,6 +76,34 @@ def test_verbs_wait_a_few_times_at_most(memory: Memory, monkeypatch: pytest.Monk
         ("get", 1), ("recall", 2),
     ):  # fmt: skip
         assert counted[verb] <= most, counted
+
+
+def test_what_is_said_together_is_sent_together(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each packet wakes the server. The driver sends one for each statement, of which there are more than ten."""
+    packets = Trips(monkeypatch, [])
+    store: Any = memory._services.store
+    for session in store._pool._idle:
+        session._exchange = packets._counted(session._exchange)
+    assert packets.of(lambda: memory.remember("tea in the morning")) == 0
+
+
+def test_a_long_text_arrives_however_slowly_it_is_taken(memory: Memory) -> None:
+    store: Any = memory._services.store
+    for session in store._pool._idle:
+        with socket.socket(fileno=os.dup(session._connection.fileno())) as connected:
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    text = "tea in the morning " * 20_000
+    assert memory.get(memory.remember(text).record.number).text == text
+
+
+def test_noting_what_was_written_asks_the_server_nothing_by_itself(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = Trips(monkeypatch, [(PostgresStore, "_hashes_at")])
+    for n in range(2 * NOTES):
+        memory.remember(f"memory {n}")
+    store: Any = memory._services.store
+    assert (questions.count, store._log_notes.read()[-1].last >= 2 * NOTES) == (0, True)
 
 
 def test_an_import_waits_once_for_many_records(memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -102,6 +102,29 @@ class Tokens(ABC):
         self._revoke(named.id, now)
         return replace(named, revoked_at=now)
 
+    def copy_to(self, others: Tokens, *, dry_run: bool = False) -> int:
+        """Make what counts here count there, too, and revoke there what is revoked here; how many were new. Nothing
+        that is revoked on either side counts again. A name that another valid token has there gets its id behind it.
+        """
+        known = others._read()
+        now, new = self._clock(), 0
+        for id, kept in self._read().items():
+            token, there = kept.token, known.get(id)
+            if there is None:
+                if token.revoked_at is None and (token.expires_at is None or token.expires_at > now):
+                    new += 1
+                    if not dry_run:
+                        others._add_copy(kept)
+            elif token.revoked_at is not None and there.token.revoked_at is None and not dry_run:
+                others._revoke(id, token.revoked_at)
+        return new
+
+    def _add_copy(self, kept: KeptToken) -> None:
+        try:
+            self._add(kept)
+        except Conflict:
+            self._add(replace(kept, token=replace(kept.token, name=f"{kept.token.name} {kept.token.id}")))
+
     def list(self) -> list[AccessToken]:
         """All tokens that were ever made here, oldest first."""
         return [kept.token for kept in self._read().values()]

@@ -11,16 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from perdure.clock import format_time, parse_iso_time
 from perdure.episodes.keys import conversations_with, key_of, next_position, position_of, prefix_of
 from perdure.episodes.metadata import ENDED, SAID_AFTER
+from perdure.errors import StoreBusy, StoreUnreachable
 from perdure.ids import MESSAGE
 from perdure.lifecycle.write import (
     Plan,
     PreparedWrite,
     WriteRequest,
+    WriteResult,
     answer,
     apply_plan,
     check_request,
@@ -28,6 +31,7 @@ from perdure.lifecycle.write import (
     plan_write,
     prepare,
     require_no_secret,
+    retry_when_rolled_back,
 )
 from perdure.model import ROLE, SPEAKER, Filter, Imported, Record, Remembered, replace_record
 from perdure.store.port import About, LogFilter, Reader, Writer
@@ -93,23 +97,38 @@ def check_message(  # noqa: PLR0913 - one for each field of a message
 
 def add_message(services: Services, namespace: str, message: NewMessage) -> Remembered:
     """The message is on disk before anybody is asked for its vector."""
+    batch = services.context.batch(message.request.fields.get("session_id"))
+    planned = plan_message(services, namespace, message, batch.at)
+    stored = retry_when_rolled_back(partial(_store_message, services, namespace, planned, batch))
+    if isinstance(stored, Remembered):
+        return stored
+    plan, result = stored
+    prepared = prepare(services, plan)
+    if prepared.vector is not None and prepared.generation is not None:
+        try:
+            with services.store.write(namespace) as writer:
+                writer.put_vector(prepared.generation, prepared.entry.passage_hash, prepared.vector)
+        except (StoreBusy, StoreUnreachable):
+            # The message is stored, and its vector comes later.
+            prepared = replace(prepared, vector=None, vector_pending=True)
+    done = answer(plan, result, prepared, batch)
+    missing = services.note_missing_embedder() if done.vector_pending else ()
+    return replace(done, notes=(*message.notes, *done.notes, *missing))
+
+
+def _store_message(
+    services: Services, namespace: str, planned: PlannedMessage, batch: WriteBatch
+) -> Remembered | tuple[Plan, WriteResult]:
+    """The answer to an earlier call with the same idempotency key, or what was stored now."""
+    message, plan, entry = planned
     request = message.request
-    batch = services.context.batch(request.fields.get("session_id"))
-    _, plan, entry = plan_message(services, namespace, message, batch.at)
     with services.store.write(namespace, [About(request=request.idempotency_key)]) as writer:
         if request.idempotency_key and (repeated := earlier_answer(writer, message)):
             return repeated
         position = next_position(writer, message.conversation)
         plan = at_position(plan, message.conversation, position)
         plan = after_what_was_said(plan, latest_said(writer), batch.at) if message.is_live else plan
-        result = apply_plan(services, writer, plan, batch, entry, idempotency_key=request.idempotency_key)
-    prepared = prepare(services, plan)
-    if prepared.vector is not None and prepared.generation is not None:
-        with services.store.write(namespace) as writer:
-            writer.put_vector(prepared.generation, prepared.entry.passage_hash, prepared.vector)
-    done = answer(plan, result, prepared, batch)
-    missing = services.note_missing_embedder() if done.vector_pending else ()
-    return replace(done, notes=(*message.notes, *done.notes, *missing))
+        return plan, apply_plan(services, writer, plan, batch, entry, idempotency_key=request.idempotency_key)
 
 
 def at_position(plan: Plan, conversation: str, position: int) -> Plan:
@@ -178,10 +197,14 @@ def add_messages(services: Services, namespace: str, messages: Sequence[NewMessa
     batch = services.context.batch(sessions.pop() if len(sessions) == 1 else None)
     planned = [plan_message(services, namespace, message, batch.at) for message in messages]
     keys = [message.request.idempotency_key for message in messages]
-    with services.store.write(namespace, [About(request=key) for key in keys if key]) as writer:
-        known = {key for key in keys if key and writer.log(LogFilter(request=key), limit=1)}
-        new = [one for one in planned if one.message.request.idempotency_key not in known]
-        evicted = append(services, writer, new, batch)
+
+    def store() -> tuple[list[PlannedMessage], tuple[Record, ...]]:
+        with services.store.write(namespace, [About(request=key) for key in keys if key]) as writer:
+            known = {key for key in keys if key and writer.log(LogFilter(request=key), limit=1)}
+            new = [one for one in planned if one.message.request.idempotency_key not in known]
+            return new, append(services, writer, new, batch)
+
+    new, evicted = retry_when_rolled_back(store)
     notes = tuple(dict.fromkeys(note for message, *_ in new for note in message.notes))
     return Imported(len(new), 0, len(messages) - len(new), batch.id if new else None, notes, evicted=evicted)
 

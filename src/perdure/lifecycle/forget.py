@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from perdure.errors import Conflict, InvalidInput, NeedsConfirmation, NotAllowed, StoreFull, shown
 from perdure.lifecycle.selection import Selection, SelectionScope, near_misses, select
-from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged
+from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, is_unchanged, retry_when_rolled_back
 from perdure.model import INDEXED_STATES, NOTHING, Filter, Forgotten, Json, Record, replace_record
 from perdure.remedies import Remedy, Run
 from perdure.store.port import About
@@ -145,9 +145,9 @@ def retry_when_full(write: Callable[[], T]) -> T:
     has failed, so that a second one can succeed.
     """
     try:
-        return write()
+        return retry_when_rolled_back(write)
     except StoreFull:
-        return write()
+        return retry_when_rolled_back(write)
 
 
 def others_keep_changing() -> Conflict:

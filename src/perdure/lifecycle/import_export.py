@@ -17,6 +17,7 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import count, groupby, islice, takewhile
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TextIO, TypeAlias, cast
 
@@ -35,6 +36,7 @@ from perdure.lifecycle.write import (
     lookup,
     make_room,
     plan_write,
+    retry_when_rolled_back,
 )
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import TRUSTS, Exported, Filter, Identity, Imported, Record, State, identity_of, replace_record
@@ -221,7 +223,10 @@ def import_from(
             # Short transactions let other processes write in between. Vectors come later, from `work`.
             for name, group in _groups(checked()):
                 known = ids.get(name, nobody)
-                counts += _import_group(services, name, group, batch, known, evicted, trusted=trusted, revive=revive)
+                imported = partial(
+                    _import_group, services, name, group, batch, known, evicted, trusted=trusted, revive=revive
+                )
+                counts += retry_when_rolled_back(imported)
                 processed += len(group)
                 if progress:
                     progress(processed, total)
@@ -469,6 +474,7 @@ def _import_group(
     prepared = [PreparedWrite(entry_of(plan.record, services.tokens.count)) for plan in plans]
     last: Record | None = None
     uses: list[Use] = []
+    given: set[MemoryId] = set()
     identities = [identity_of_fields(fields) for fields in allowed]
     with services.store.write(namespace, list(map(About, identities))) as writer:
         for record, fields, plan, write, identity in zip(kept, allowed, plans, prepared, identities, strict=True):
@@ -493,14 +499,16 @@ def _import_group(
             elif decision == "inserted":
                 displacing = replace(plan, displaced=existing) if existing else plan
                 own = ids.stored.get(record.id) if record.id else None
-                if own and own in ids.reserved:
-                    ids.reserved.remove(own)
+                if own and own in ids.reserved and own not in given:
+                    given.add(own)
                     displacing = replace(displacing, record=replace_record(plan.record, id=own))
                 last = apply_plan(services, writer, displacing, batch, write, room=False).record
                 if record.use:
                     uses.append(record.use._replace(namespace=namespace, number=last.number))
         room = make_room(services, writer, batch, [last]) if last else ()
+    # Not before the transaction was kept: it may have to be done again.
     evicted += room
+    ids.reserved.difference_update(given)
     if uses:
         # Counts of use may be lost with a process; those that an import brings are told once.
         services.store.note_use(uses)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -13,7 +14,7 @@ from perdure.buggify import point
 from perdure.clock import local_day
 from perdure.errors import NotAllowed
 from perdure.lifecycle.model_rights import require_no_person
-from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan
+from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, retry_when_rolled_back
 from perdure.lifecycle.write_context import WriteBatch
 from perdure.model import (
     INDEXED_STATES,
@@ -100,6 +101,10 @@ def revert(services: Services, sources: Sequence[RevertSource], *, dry_run: bool
     """The writes are planned outside the transaction and checked inside it. When others write too fast for that, they
     are planned inside the transaction. `batch` of the answer is None when there is nothing to write.
     """
+    return retry_when_rolled_back(partial(_revert, services, sources, dry_run=dry_run))
+
+
+def _revert(services: Services, sources: Sequence[RevertSource], *, dry_run: bool) -> RevertResult:
     store, batch = services.store, services.context.batch()
     namespaces = [source.namespace for source in sources]
     for _ in range(_MAX_ATTEMPTS):

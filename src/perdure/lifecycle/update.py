@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from perdure.errors import Conflict, InvalidInput, NotAllowed, VersionConflict
@@ -23,6 +24,7 @@ from perdure.lifecycle.write import (
     require_own_key,
     require_present,
     require_unique,
+    retry_when_rolled_back,
 )
 from perdure.model import NOTHING, ORIGIN_FIELDS, SPEAKER, Json, Record, Remembered, State, identity_of, replace_record
 from perdure.remedies import Remedy, Run
@@ -94,6 +96,10 @@ def restore(services: Services, namespace: str, records: Sequence[Record]) -> tu
     """Bring memories back exactly as they were, except that they do not expire again at once: all of them or none, in
     one batch.
     """
+    return retry_when_rolled_back(partial(_restore, services, namespace, records))
+
+
+def _restore(services: Services, namespace: str, records: Sequence[Record]) -> tuple[Remembered, ...]:
 
     def plan(current: Record, at: datetime) -> Plan:
         expired = has_expired(current, at)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 from perdure.buggify import point
 from perdure.clock import local_day
@@ -72,6 +72,8 @@ from perdure.visibility import kind_of, notes_on_times
 if TYPE_CHECKING:
     from perdure.lifecycle.comparison import Comparison
     from perdure.services import Services
+
+T = TypeVar("T")
 
 # The tombstone of a text has a reason that must not quote the text.
 _TOMBSTONE_REASONS: Final[dict[Operation, str]] = {
@@ -200,10 +202,21 @@ def remember(
     wants_keywords = category in services.settings.keyword_categories
     add_keywords = keywords_at_write(services, namespace, fields, existing) if wants_keywords else None
     find = partial(lookup, identity=identity)
+    # As `retry_when_rolled_back`, without a call: this is what is done most often.
     for _ in range(RETRIES):
         with suppress(StoreRolledBack):
             return write(services, namespace, existing, find, plan, request, comparison)
     return write(services, namespace, existing, find, plan, request, comparison)
+
+
+def retry_when_rolled_back(act: Callable[[], T]) -> T:
+    """Try again what the store has rolled back: others were in the way, or another server of the database took over.
+    `act` is one write transaction, with whatever leads to it.
+    """
+    for _ in range(RETRIES):
+        with suppress(StoreRolledBack):
+            return act()
+    return act()
 
 
 def apply_change(
@@ -220,10 +233,7 @@ def apply_change(
     def find(reader: Reader) -> Record | None:
         return reader.by_number(record.number)
 
-    for _ in range(RETRIES):
-        with suppress(StoreRolledBack):
-            return write(services, record.namespace, record, find, plan, None, comparison)
-    return write(services, record.namespace, record, find, plan, None, comparison)
+    return retry_when_rolled_back(partial(write, services, record.namespace, record, find, plan, None, comparison))
 
 
 def write(

@@ -76,9 +76,7 @@ class FileBackups(Protocol):
 
 @runtime_checkable
 class KeepsTokens(Protocol):
-    """A store that several machines share, so that the tokens of their servers have to be in it. They are no part of a
-    copy.
-    """
+    """A store that several machines share, so that the tokens of their servers have to be in it."""
 
     def access_tokens(self) -> Tokens: ...
 
@@ -200,8 +198,10 @@ def backups_of(store: Store) -> FileBackups:
     if isinstance(store, FileBackups):
         return store
     raise StoreUnable(
-        f"{store.address} is not a file, and cannot be copied into one.",
-        remedy=Remedy("Use the backups of the database, or ", Run("export"), "."),
+        f"{store.address} is not a file, so a backup is no copy of it.",
+        remedy=Remedy(
+            "Use the backups of the database, or copy it into a file: ", Run("copy", **{"from": "STORE", "to": "FILE"})
+        ),
     )
 
 

@@ -6,12 +6,12 @@ import struct
 import sys
 import time
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, LiteralString, TypeAlias, cast
 
 import psycopg
-from psycopg import Cursor, RawCursor
+from psycopg import Cursor, RawCursor, generators
 from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format
 from psycopg.types.numeric import Int8BinaryDumper
@@ -30,6 +30,8 @@ _REAL_ARRAY: Final = 1021
 _LENGTH_OF_REAL: Final = struct.pack(">i", 4)
 _ARRAY_HEAD: Final = struct.Struct(">5i")
 _DURABLE: Final = ("on", "remote_write", "remote_apply")
+# The statements that may wait to be sent. Without an end a server that nobody listens to would stop listening, too.
+_MOST_UNANSWERED: Final = 64
 
 
 class NumberArray:
@@ -96,10 +98,21 @@ class Session:
         self._connection = connection
         self._waits = waits
         self._manager = connection.pipeline()
-        self._pipeline = self._manager.__enter__()
+        # Of the driver's own there is no public call that queues a statement and sends nothing, nor one that sends a
+        # sync and waits for nothing.
+        self._pipeline = cast("Any", self._manager.__enter__())
+        self._exchange = self._pipeline._communicate_gen  # noqa: SLF001
+        self._pipeline._communicate_gen = self._queued  # noqa: SLF001
         self.opened_at = time.monotonic()
         self.is_durable = durable
-        self.has_served = False
+
+    def _queued(self) -> Iterator[Any]:
+        """Instead of what the driver does after each statement, which is to send it. What is said together is sent
+        together when an answer is wanted: each packet wakes the server, which takes the processor for one statement.
+        """
+        self._queue()
+        if len(self._pipeline.result_queue) >= _MOST_UNANSWERED:
+            yield from self._exchange()
 
     def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> Cursor[Row]:
         return self._connection.execute(cast("LiteralString", sql), bindings, prepare=prepare)
@@ -114,18 +127,26 @@ class Session:
 
     def sync(self) -> None:
         """Wait until everything that was sent is done."""
-        self._pipeline.sync()
+        self._send_sync()
+        self._connection.wait(self._pipeline._fetch_gen(flush=False))  # noqa: SLF001
 
     def end_reading(self) -> None:
         """End a transaction that changed nothing. Its answer comes with the next one's: nobody has to wait for it."""
         self.send("COMMIT", prepare=False)
+        self._send_sync()
         if self._waits:
-            self.sync()
-            return
-        # The driver has no public call that sends a sync and waits for nothing.
-        pipeline = cast("Any", self._pipeline)
-        pipeline._enqueue_sync()  # noqa: SLF001
-        self._connection.wait(pipeline._communicate_gen())  # noqa: SLF001
+            self._connection.wait(self._pipeline._fetch_gen(flush=False))  # noqa: SLF001
+
+    def _send_sync(self) -> None:
+        self._pipeline._enqueue_sync()  # noqa: SLF001
+        # The sync goes out with what is before it, in one packet; all of it, however slowly the other side reads.
+        self._queue()
+        self._connection.wait(generators.send(self._connection.pgconn))
+
+    def _queue(self) -> None:
+        commands = self._pipeline.command_queue
+        while commands:
+            commands.popleft()()
 
     @property
     def is_usable(self) -> bool:

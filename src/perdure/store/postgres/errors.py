@@ -56,8 +56,9 @@ _BY_STATE: Final[dict[str, Callable[[], PerdureError]]] = {
     "XX001": lambda: StoreDamaged("The database found a damaged page."),
     "XX002": lambda: StoreDamaged("The database found a damaged index."),
 }
+_AWAY: Final = "08"
 _BY_CLASS: Final[dict[str, Callable[[], PerdureError]]] = {
-    "08": unreachable,
+    _AWAY: unreachable,
     "57": unreachable,
     "28": lambda: StoreUnreachable("The database does not let this role in.", remedy=_REACH),
     "3D": lambda: StoreUnreachable("There is no such database.", remedy=_REACH),
@@ -85,9 +86,19 @@ def error_of(error: Exception) -> PerdureError:
     if isinstance(error, psycopg.DataError):
         return InvalidInput("A text with a NUL character, or a value that is too large, cannot be stored.")
     if isinstance(error, psycopg.OperationalError):
-        of_class = next((number for said, number in _BY_SENTENCE if said in str(error)), "08")
-        return _BY_CLASS[of_class]()
+        return _BY_CLASS[_class_of_sentence(error)]()
     return StoreError(f"The driver of the database failed: {type(error).__name__}.")
+
+
+def lost_for_now(error: psycopg.OperationalError) -> bool:
+    """Whether a server that let us in before may do so again in a moment."""
+    if error.sqlstate is None:
+        return _class_of_sentence(error) == _AWAY
+    return error.sqlstate[:2] in (_AWAY, "57")
+
+
+def _class_of_sentence(error: psycopg.OperationalError) -> str:
+    return next((number for said, number in _BY_SENTENCE if said in str(error)), _AWAY)
 
 
 # What a statement can raise.

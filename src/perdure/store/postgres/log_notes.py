@@ -4,20 +4,23 @@ A standby that takes over may lack lines that were acknowledged, and a database 
 both leave a log that is sound in itself. Only a note beside it can show which lines are gone.
 
 A note is made after the commit, so the file is never ahead of what was acknowledged. Processes of one machine write it
-one after the other. It is not synced: a note is of use when the server lost lines and this machine went on, and a sync
-would double what a commit waits for the disk. A note that is lost leaves a missing line unnoticed, and that is no
-error. A note gives way to another only after the log was seen to have its line.
+one after the other, and none waits for the server while another wants to write. It is synced once a second at most: a
+sync for each would double what a commit waits for the disk. A note that is lost leaves a missing line unnoticed, and
+that is no error. A note gives way to another only after the log was seen to have its line, which a later transaction on
+the namespace looks at with its other questions.
 """
 
 from __future__ import annotations
 
 import os
 import struct
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 from zlib import crc32
@@ -44,6 +47,10 @@ _LOST: Final = (
 )
 _WRITABLE: Final = "Free some space, and check the permissions of your data directory."
 
+_SYNC_SECONDS: Final = 1.0
+_FLAGS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+NOTHING_FOUND: Final[Mapping[int, bytes]] = MappingProxyType({})
+
 # The hash of each of these lines that a namespace's log has.
 HashesAt: TypeAlias = Callable[[UUID, Sequence[int]], Mapping[int, bytes]]
 
@@ -60,52 +67,88 @@ class NotedLines(NamedTuple):
 class LogNotes:
     """The file of one store: a block of slots for each namespace."""
 
-    def __init__(self, path: Path, hashes_at: HashesAt) -> None:
+    def __init__(self, path: Path, hashes_at: HashesAt, seconds: Callable[[], float] = time.monotonic) -> None:
         self._path = path
         self._hashes_at = hashes_at
-        # Where the next note of each namespace goes.
-        self._next: dict[UUID, int] = {}
+        self._seconds = seconds
+        # Where the block of each namespace is.
+        self._blocks: dict[UUID, int] = {}
+        self._wanted: dict[UUID, Sequence[int]] = {}
+        self._synced_at = seconds()
+        self._is_dirty = False
 
-    def note(self, noted: NotedLines) -> None:
-        """After a commit. It has happened, so nothing here may fail."""
+    def wanted(self, namespace: UUID) -> Sequence[int]:
+        """The noted lines that the next transaction on the namespace shall look at, because room for notes gets scarce:
+        `note` wants to know what it found.
+        """
+        return self._wanted.get(namespace, ())
+
+    def note(self, noted: NotedLines, found: Mapping[int, bytes] = NOTHING_FOUND) -> None:
+        """After a commit. It has happened, so nothing here may fail. `found`: the hashes of earlier lines, as the log
+        had them a moment ago.
+        """
         try:
-            with self._opened(os.O_RDWR | os.O_CREAT) as descriptor:
-                offset = self._next.get(noted.namespace)
-                # Another process on this machine may have been there.
-                if offset is None or os.pread(descriptor, _SLOT.size, offset).strip(b"\0"):
-                    offset = self._free_slot(descriptor, noted.namespace)
-                if offset is None:
-                    return
-                os.pwrite(descriptor, _packed(noted), offset)
-                following = offset + _SLOT.size
-                if following % _BLOCK:
-                    self._next[noted.namespace] = following
-                else:
-                    self._next.pop(noted.namespace, None)
+            if not self._noted(noted, found):
+                self._noted(noted, self._hashes_at(noted.namespace, self.wanted(noted.namespace)))
+            if self._seconds() >= self._synced_at + _SYNC_SECONDS:
+                self.sync()
         except (OSError, StoreError):
             return
 
-    def _free_slot(self, descriptor: int, namespace: UUID) -> int | None:
-        """A slot of the namespace that may be written. None when all of them name lines that are gone, or the file is
-        full.
-        """
+    def sync(self) -> None:
+        """Have everything that was noted on the disk."""
+        if self._is_dirty:
+            self._is_dirty, self._synced_at = False, self._seconds()
+            with suppress(OSError):
+                descriptor = os.open(self._path, os.O_RDONLY | _FLAGS)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+
+    def _noted(self, noted: NotedLines, found: Mapping[int, bytes]) -> bool:
+        """False when every slot names lines that nobody has found in the log."""
+        with self._opened(os.O_RDWR | os.O_CREAT) as descriptor:
+            start = self._block_of(descriptor, noted.namespace)
+            if start is None:
+                return True
+            content = bytearray(os.pread(descriptor, _BLOCK, start).ljust(_BLOCK, b"\0"))
+            slots = _slots(content)
+            offsets = range(0, _BLOCK, _SLOT.size)
+            seen = [n for n, slot in enumerate(slots) if slot is not None and found.get(slot.last) == slot.head]
+            free = [n for n, slot in enumerate(slots) if slot is None]
+            if not seen and not free:
+                self._wanted[noted.namespace] = [slot.last for slot in slots if slot is not None]
+                return False
+            # The first slot says whose the block is, so it stays until it is written again.
+            place = min(seen + free)
+            for n in seen:
+                if n:
+                    content[offsets[n] : offsets[n] + _SLOT.size] = _FREE
+            content[offsets[place] : offsets[place] + _SLOT.size] = _packed(noted)
+            os.pwrite(descriptor, content, start)
+        self._is_dirty = True
+        kept = [slot.last for n, slot in enumerate(slots) if slot is not None and n not in seen]
+        if len(kept) + 1 < NOTES // 2:
+            self._wanted.pop(noted.namespace, None)
+        else:
+            self._wanted[noted.namespace] = [*kept, noted.last]
+        return True
+
+    def _block_of(self, descriptor: int, namespace: UUID) -> int | None:
+        """Where the block of the namespace is, or goes. None when the file is full."""
+        known = self._blocks.get(namespace)
+        if known is not None and os.pread(descriptor, 16, known) == namespace.bytes:
+            return known
         size = os.fstat(descriptor).st_size
         content = os.pread(descriptor, size, 0)
         end = -(-size // _BLOCK) * _BLOCK
         starts = range(0, size, _BLOCK)
-        block = next((start for start in starts if content[start : start + 16] == namespace.bytes), None)
-        if block is None:
-            return end if end < _MOST_BYTES else None
-        offsets = range(block, block + _BLOCK, _SLOT.size)
-        if free := [offset for offset in offsets if not content[offset : offset + _SLOT.size].strip(b"\0")]:
-            return free[0]
-        slots = {offset: _parsed(content[offset : offset + _SLOT.size]) for offset in offsets}
-        gone = set(self._gone([noted for noted in slots.values() if noted is not None]))
-        kept = [offset for offset, noted in slots.items() if noted is None or noted not in gone]
-        # The first slot of a block says whose it is, so it stays until it is written again.
-        for offset in kept[1:]:
-            os.pwrite(descriptor, _FREE, offset)
-        return kept[0] if kept else None
+        found = next((start for start in starts if content[start : start + 16] == namespace.bytes), end)
+        if found >= _MOST_BYTES:
+            return None
+        self._blocks[namespace] = found
+        return found
 
     def _gone(self, notes: Sequence[NotedLines]) -> Iterator[NotedLines]:
         for namespace, own in groupby(sorted(notes), key=attrgetter("namespace")):
@@ -120,8 +163,7 @@ class LogNotes:
                 content = os.pread(descriptor, min(os.fstat(descriptor).st_size, _MOST_BYTES), 0)
         except OSError:
             return []
-        slots = (content[start : start + _SLOT.size] for start in range(0, len(content), _SLOT.size))
-        return sorted(noted for noted in map(_parsed, slots) if noted is not None)
+        return sorted(noted for noted in _slots(content) if noted is not None)
 
     def check(self, names: Mapping[UUID, str]) -> Iterator[Finding]:
         """A problem for each namespace whose log lacks lines. `names` are those of the namespaces that are there."""
@@ -141,7 +183,8 @@ class LogNotes:
         accepted = [finding for finding in self.check(names) if finding.level != "ok"]
         if not accepted:
             return
-        self._next.clear()
+        self._blocks.clear()
+        self._wanted.clear()
         try:
             with self._opened(os.O_WRONLY) as descriptor:
                 os.ftruncate(descriptor, 0)
@@ -153,9 +196,9 @@ class LogNotes:
 
     @contextmanager
     def _opened(self, flags: int) -> Generator[int]:
-        if flags & os.O_CREAT and not self._next:
+        if flags & os.O_CREAT and not self._blocks:
             private_folder(self._path.parent)
-        descriptor = os.open(self._path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0), 0o600)
+        descriptor = os.open(self._path, flags | _FLAGS, 0o600)
         try:
             if flags & (os.O_RDWR | os.O_WRONLY) and fcntl is not None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -184,7 +227,11 @@ def _packed(noted: NotedLines) -> bytes:
     return _SLOT.pack(*fields, _checksum(*fields))
 
 
-def _parsed(slot: bytes) -> NotedLines | None:
+def _slots(content: bytes | bytearray) -> list[NotedLines | None]:
+    return [_parsed(content[start : start + _SLOT.size]) for start in range(0, len(content), _SLOT.size)]
+
+
+def _parsed(slot: bytes | bytearray) -> NotedLines | None:
     if len(slot) < _SLOT.size:
         return None
     namespace, first, last, head, checksum = _SLOT.unpack(slot)

@@ -39,6 +39,10 @@ NAMESPACE_TABLES: Final = (
 )  # fmt: skip
 # What makes tables quicker, on engines that know it. It may fail.
 _STORAGE: Final = ("row_of_namespace", "rows_of_use", "vectors_in_the_row", "vectors_uncompressed")
+_SAMPLES: Final = (
+    "memories_without_samples", "words_without_samples", "payloads_without_samples", "vectors_without_samples",
+    "answers_without_samples",
+)  # fmt: skip
 MOST_PARTITIONS: Final = 1024
 _VECTORS_AT_A_TIME: Final = 500
 # Shared tables that statements about namespaces read as well.
@@ -108,10 +112,11 @@ def plan(
 
 def storage_plan(schema: str, partitions: int) -> Iterator[str]:
     setup = setup_queries(schema)
-    for name in _STORAGE:
-        for part in range(partitions) if partitions else (None,):
-            tail = "" if part is None else f"_p{part}"
-            yield setup[name].format(**{table: f"{table}{tail}" for table in ("namespace", "use", "vector")})
+    parts = [f"_p{part}" for part in range(partitions)]
+    for names, tails in ((_STORAGE, parts or [""]), (_SAMPLES, ["", *parts])):
+        for name in names:
+            for tail in tails:
+                yield setup[name].format(**{table: f"{table}{tail}" for table in NAMESPACE_TABLES})
 
 
 def every_statement(schema: str, *, partitions: int = 0, shards: int = 0, role: str | None = None) -> list[str]:
@@ -122,8 +127,12 @@ def every_statement(schema: str, *, partitions: int = 0, shards: int = 0, role: 
     return [f"{statement};" for statement in made]
 
 
-def migrate(address: Address, *, partitions: int = 0, shards: int = 0, role: str | None = None) -> Migrated:
-    """Make or renew the tables. One at a time: whoever else migrates meanwhile is told so."""
+def migrate(
+    address: Address, *, partitions: int = 0, shards: int = 0, role: str | None = None, rewrite: bool = False
+) -> Migrated:
+    """Make or renew the tables. One at a time: whoever else migrates meanwhile is told so. `rewrite`: have the server
+    write every table anew, so that no page of one has bytes of what was erased.
+    """
     try:
         with (
             psycopg.connect(address.conninfo, autocommit=True) as connection,
@@ -132,7 +141,10 @@ def migrate(address: Address, *, partitions: int = 0, shards: int = 0, role: str
             if shards:
                 _require_settings_on_every_machine(connection)
             migrated = _migrate(connection, guard, address.schema, partitions, shards, role)
-            return replace(migrated, pgvector=_add_near(connection, address.schema))
+            migrated = replace(migrated, pgvector=_add_near(connection, address.schema), rewritten=rewrite)
+            if rewrite:
+                _rewrite(connection, address.schema)
+            return migrated
     except OF_THE_DRIVER as error:
         raise error_of(error) from None
 
@@ -211,6 +223,17 @@ def _add_near(connection: psycopg.Connection[Any], schema: str) -> bool:
             break
     connection.execute(cast("LiteralString", setup["set_meta"]), {"name": NEAR, "value": 1})
     return True
+
+
+def _rewrite(connection: psycopg.Connection[Any], schema: str) -> None:
+    """A role that the tables do not belong to was refused before. To start the server's log anew is a right of its own,
+    and without it the log stays longer.
+    """
+    setup = setup_queries(schema)
+    for table in NAMESPACE_TABLES:
+        _run(connection, setup["rewrite_table"].format(table=table))
+    for name in ("next_log", "checkpoint"):
+        _run(connection, setup[name], may_fail=True)
 
 
 def _has_meta(connection: psycopg.Connection[Any], schema: str) -> bool:

@@ -17,13 +17,19 @@ from weakref import WeakSet
 
 import psycopg
 
-from perdure.errors import OutcomeUnknown, PerdureError, StoreBusy, StoreClosed
+from perdure.errors import OutcomeUnknown, PerdureError, StoreBusy, StoreClosed, StoreRolledBack
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.connection import Bindings, Row, Session, connect
-from perdure.store.postgres.errors import OF_THE_DRIVER, error_of
+from perdure.store.postgres.errors import OF_THE_DRIVER, error_of, lost_for_now
 
 # A connection that is older is closed when it comes back: after a failover, and behind a balancer, others take turns.
 MAX_AGE_SECONDS: Final = 1800.0
+# So long a server may be away that was there before. A server that was killed takes connections again after a second
+# or two, and a standby that takes over within some more.
+MOST_AWAY_SECONDS: Final = 10.0
+RECONNECT_PAUSE_SECONDS: Final = 0.1
+# So many rows a reader keeps in mind, in case that it loses its connection.
+MOST_ROWS_ASKED_AGAIN: Final = 1000
 EVERYWHERE: Final = "everywhere"
 # The namespace whose rows a transaction may see, or all of them.
 Scope: TypeAlias = "UUID | Literal['everywhere']"
@@ -32,6 +38,9 @@ Question: TypeAlias = tuple[str, Bindings]
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_WRITE: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _DURABLE: Final = "SET LOCAL synchronous_commit = on"
+# A machine that falls asleep in the middle of a write must not lock a namespace until it wakes up.
+_PATIENCE_WITH_US: Final = "SET LOCAL idle_in_transaction_session_timeout = '60s'"
+_IDLE_TOO_LONG: Final = "25P03"
 
 # Inherited through a fork, and never closed by this process: the parent uses them.
 _inherited: Final[list[Session]] = []
@@ -47,10 +56,13 @@ class Transaction:
         self._writes = writes
         self._session: Session | None = None
         self._ended = False
-        self._asked = False
+        # What was answered so far, in case that it has to be asked again. None when that cannot be done.
+        self._heard: list[tuple[Sequence[Question], list[list[Row]]]] | None = []
+        self._rows_heard = 0
 
     def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> None:
         """The answer is not waited for; an error shows with a later statement or the commit."""
+        self._heard = None
         try:
             self._begun().send(sql, bindings, prepare=prepare)
         except OF_THE_DRIVER as error:
@@ -58,6 +70,7 @@ class Transaction:
 
     def send_numbered(self, sql: str, values: Sequence[Any]) -> None:
         """The same for a statement whose places are $1, $2 and so on."""
+        self._heard = None
         try:
             self._begun().send_numbered(sql, values)
         except OF_THE_DRIVER as error:
@@ -84,20 +97,30 @@ class Transaction:
         return answers
 
     def _answers(self, questions: Sequence[Question], *, prepare: bool | None, ends: bool = False) -> list[list[Row]]:
-        is_first = not self._asked
         try:
             answers = self._asked_now(questions, prepare=prepare, ends=ends)
         except psycopg.OperationalError as error:
-            # A connection that was idle may have been cut meanwhile. Nothing was changed yet, so another one is tried.
             session = self._session
-            if session is None or not is_first or not session.has_served or not _is_cut(error):
+            if self._heard is None or session is None or not _is_cut(error):
                 raise
+            # A connection that was idle may have been cut meanwhile, or a reader lost it. Nothing was changed, so
+            # another one is tried. A reader sees one moment: what it has heard must be what it would hear now.
             self._pool.give_back(session, usable=False)
-            self._pool.close_idle()
+            self._pool.note_loss()
             self._session = None
+            for earlier, heard in self._heard:
+                if self._asked_now(earlier, prepare=prepare, ends=False) != heard:
+                    raise
             answers = self._asked_now(questions, prepare=prepare, ends=ends)
-        self._asked = True
+        self._hear(questions, answers)
         return answers
+
+    def _hear(self, questions: Sequence[Question], answers: list[list[Row]]) -> None:
+        self._rows_heard += sum(map(len, answers))
+        if self._writes or self._rows_heard > MOST_ROWS_ASKED_AGAIN:
+            self._heard = None
+        elif self._heard is not None:
+            self._heard.append((questions, answers))
 
     def _asked_now(self, questions: Sequence[Question], *, prepare: bool | None, ends: bool) -> list[list[Row]]:
         session = self._begun()
@@ -105,9 +128,7 @@ class Transaction:
         if ends:
             session.send("COMMIT", prepare=False)
             session.sync()
-        answers = [cursor.fetchall() for cursor in cursors]
-        session.has_served = True
-        return answers
+        return [cursor.fetchall() for cursor in cursors]
 
     def _begun(self) -> Session:
         if self._ended:
@@ -121,8 +142,15 @@ class Transaction:
         return self._session
 
     def _failed(self, error: Exception) -> PerdureError:
-        """Statements that the server never saw would be taken for prepared: so the connection ends with the error."""
+        """Statements that the server never saw would be taken for prepared: so the connection ends with the error. With
+        the connection a change is rolled back that was not to be committed yet.
+        """
+        session = self._session
         self._end(usable=False)
+        if session is not None and isinstance(error, psycopg.OperationalError) and _is_cut(error):
+            self._pool.note_loss()
+            if self._writes:
+                return StoreRolledBack()
         return error_of(error)
 
     def commit(self) -> None:
@@ -130,11 +158,15 @@ class Transaction:
         if session is None:
             self._ended = True
             return
-        try:
-            if not self._writes:
+        if not self._writes:
+            # Everything that was asked is answered, so the end of the connection is nothing to the reader.
+            usable = False
+            with suppress(psycopg.OperationalError):
                 session.end_reading()
-                self._end(usable=True)
-                return
+                usable = True
+            self._end(usable=usable)
+            return
+        try:
             session.send("COMMIT", prepare=False)
         except OF_THE_DRIVER as error:
             raise self._failed(error) from error
@@ -145,7 +177,6 @@ class Transaction:
             raise (OutcomeUnknown() if self._writes and _is_cut(error) else failed) from error
         except OF_THE_DRIVER as error:
             raise self._failed(error) from error
-        session.has_served = True
         self._end(usable=True)
 
     def roll_back(self) -> None:
@@ -174,11 +205,13 @@ class PostgresPool:
         self.address = address
         self._most = most
         self.busy_seconds = busy_seconds
+        self._most_away = min(busy_seconds, MOST_AWAY_SECONDS)
         self._idle: list[Session] = []
         self._count = 0
         self._waiting: deque[threading.Event] = deque()
         self._gate = threading.Lock()
         self._closed = False
+        self._lost_at: float | None = None
         _alive.add(self)
 
     @contextmanager
@@ -192,7 +225,7 @@ class PostgresPool:
         seconds = self.busy_seconds if patience is None else patience
         # Zero is no limit to PostgreSQL.
         limit = f"SET LOCAL lock_timeout = {max(1, round(min(seconds, 86_400.0) * 1000))}"
-        yield from self._transaction((_BEGIN_WRITE, _scope(scope), limit), writes=True)
+        yield from self._transaction((_BEGIN_WRITE, _scope(scope), limit, _PATIENCE_WITH_US), writes=True)
 
     def _transaction(self, opening: Sequence[str], *, writes: bool) -> Generator[Transaction]:
         self._require_open()
@@ -230,7 +263,7 @@ class PostgresPool:
                     self._waiting.remove(turn)
                 raise StoreBusy("Every connection to the database is in use.", remedy="Raise store_connections.")
         try:
-            return connect(self.address)
+            return self._connected()
         except BaseException as error:
             with self._gate:
                 self._count -= 1
@@ -238,6 +271,20 @@ class PostgresPool:
             if isinstance(error, OF_THE_DRIVER):
                 raise error_of(error) from None
             raise
+
+    def _connected(self) -> Session:
+        """A new connection. Where one was lost a moment ago, the next server may need some seconds to take over."""
+        while True:
+            try:
+                session = connect(self.address)
+            except psycopg.OperationalError as error:
+                lost_at = self._lost_at
+                if lost_at is None or time.monotonic() > lost_at + self._most_away or not lost_for_now(error):
+                    raise
+                time.sleep(RECONNECT_PAUSE_SECONDS)
+            else:
+                self._lost_at = None
+                return session
 
     def give_back(self, session: Session, *, usable: bool) -> None:
         kept = usable and session.is_usable and time.monotonic() - session.opened_at < MAX_AGE_SECONDS
@@ -255,8 +302,13 @@ class PostgresPool:
         if self._waiting:
             self._waiting.popleft().set()
 
-    def close_idle(self) -> None:
+    def note_loss(self) -> None:
         """After a connection was found cut, the others were cut as well."""
+        if self._lost_at is None:
+            self._lost_at = time.monotonic()
+        self.close_idle()
+
+    def close_idle(self) -> None:
         with self._gate:
             idle, self._idle = self._idle, []
             self._count -= len(idle)
@@ -282,7 +334,7 @@ class PostgresPool:
 
 def _is_cut(error: psycopg.Error) -> bool:
     """Whether the connection is gone, and the statement was not refused."""
-    return error.sqlstate is None or error.sqlstate.startswith("57P")
+    return error.sqlstate is None or error.sqlstate.startswith("57P") or error.sqlstate == _IDLE_TOO_LONG
 
 
 def _scope(scope: Scope) -> str:

@@ -52,6 +52,42 @@ ALTER TABLE perdure.{vector} SET (toast_tuple_target = 8160);
 -- Those that leave the row are stored as they are.
 ALTER TABLE perdure.{vector} ALTER COLUMN data SET STORAGE EXTERNAL;
 
+-- name: memories_without_samples
+-- ANALYZE keeps samples of a column, and those of a text would stay when the text is erased. Nothing is planned by them.
+ALTER TABLE perdure.{memory}
+    ALTER COLUMN text SET STATISTICS 0, ALTER COLUMN title SET STATISTICS 0, ALTER COLUMN abstract SET STATISTICS 0,
+    ALTER COLUMN summary SET STATISTICS 0, ALTER COLUMN reasoning SET STATISTICS 0,
+    ALTER COLUMN keywords SET STATISTICS 0, ALTER COLUMN "references" SET STATISTICS 0,
+    ALTER COLUMN trigger_phrases SET STATISTICS 0, ALTER COLUMN metadata SET STATISTICS 0;
+
+-- name: words_without_samples
+-- The same of their words.
+ALTER TABLE perdure.{entry} ALTER COLUMN terms SET STATISTICS 0;
+
+-- name: payloads_without_samples
+-- And of what the log says.
+ALTER TABLE perdure.{payload} ALTER COLUMN body SET STATISTICS 0;
+
+-- name: vectors_without_samples
+-- And of vectors, which nearly say it.
+ALTER TABLE perdure.{vector} ALTER COLUMN data SET STATISTICS 0;
+
+-- name: answers_without_samples
+-- And of answers that wait to be looked at.
+ALTER TABLE perdure.{parked} ALTER COLUMN output SET STATISTICS 0, ALTER COLUMN error SET STATISTICS 0;
+
+-- name: rewrite_table
+-- Leaves nothing on its pages that is not a row. Whoever uses the table meanwhile waits.
+VACUUM (FULL, ANALYZE) perdure.{table};
+
+-- name: next_log
+-- The segments of the server's log that it wrote so far can be used again after the next checkpoint.
+SELECT pg_switch_wal();
+
+-- name: checkpoint
+-- The files that the rewritten tables had before go with it.
+CHECKPOINT;
+
 -- name: schema_of
 -- The two numbers that say who may use the tables, and whether they are made for pgvector.
 SELECT name, value FROM perdure.meta WHERE name IN ('schema', 'oldest_program', 'near');

@@ -14,7 +14,7 @@ from uuid import UUID
 from perdure.buggify import point
 from perdure.clock import Clock, from_micros, system_clock, to_micros
 from perdure.embed.port import Generation
-from perdure.errors import OutcomeUnknown, PerdureError, StoreRolledBack, StoreUnreachable
+from perdure.errors import OutcomeUnknown, PerdureError, StoreBusy, StoreRolledBack, StoreUnreachable
 from perdure.model import BY_MODEL, Checkpoint, Finding, Record
 from perdure.store.capabilities import NamespaceSize, Scrubbed, VectorPage
 from perdure.store.index_folder import IndexFolder
@@ -26,7 +26,7 @@ from perdure.store.postgres.erasure_ledger import ErasureLedger
 from perdure.store.postgres.log_notes import LogNotes
 from perdure.store.postgres.migrate import NEAR, check_schema, newest_schema
 from perdure.store.postgres.models import require_generation
-from perdure.store.postgres.pool import EVERYWHERE, PostgresPool, Transaction
+from perdure.store.postgres.pool import EVERYWHERE, RECONNECT_PAUSE_SECONDS, PostgresPool, Transaction
 from perdure.store.postgres.reader import PostgresReader, generation_key, namespace_key
 from perdure.store.postgres.sql import nearest_queries, queries, setup_queries, transfer_queries
 from perdure.store.postgres.use import PostgresUse
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 DEFAULT_CONNECTIONS: Final = 16
 # One for a transaction, and one for what may not be part of it.
 LEAST_CONNECTIONS: Final = 2
-# A server that was restarted takes connections again after a second or two.
-RECONNECT_PAUSE_SECONDS: Final = 0.1
 # More vectors than these that pgvector does not know are too many to send with each question.
 MOST_NOT_COMPARED: Final = 1000
 _LAST_HASH: Final = b"\xff" * 33
@@ -187,7 +185,7 @@ class PostgresStore:
         for writer in writers.values():
             self._learn_serving(writer.serving)
             if self._log_notes is not None and (lines := writer.noted_lines):
-                self._log_notes.note(lines)
+                self._log_notes.note(lines, writer.found_lines)
             if self._ledger is not None and writer.erased:
                 # The erasure has happened, so nothing may fail here.
                 with suppress(OSError):
@@ -225,7 +223,7 @@ class PostgresStore:
                 with self._pool.writing(key) as transaction:
                     _, hashes = transaction.ask_all(questions)
                     transaction.roll_back()
-            except StoreUnreachable:
+            except (StoreUnreachable, StoreBusy):
                 if time.monotonic() > deadline:
                     raise OutcomeUnknown from None
                 time.sleep(RECONNECT_PAUSE_SECONDS)
@@ -234,8 +232,9 @@ class PostgresStore:
 
     def _writer(self, transaction: Transaction, name: str, about: Sequence[About] = ()) -> PostgresWriter:
         return PostgresWriter(
-            transaction, self._writer_settings, name, about, self._use.unwritten.get(name, ALL_WRITTEN)
-        )
+            transaction, self._writer_settings, name, about, self._use.unwritten.get(name, ALL_WRITTEN),
+            () if self._log_notes is None else self._log_notes.wanted(namespace_key(name)),
+        )  # fmt: skip
 
     def _require_generation(self, generation: Generation) -> None:
         require_generation(self._pool, self._sql, generation)
@@ -634,4 +633,6 @@ class PostgresStore:
 
     def close(self) -> None:
         self._use.close()
+        if self._log_notes is not None:
+            self._log_notes.sync()
         self._pool.close()

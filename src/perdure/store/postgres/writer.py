@@ -27,7 +27,7 @@ from perdure.store.port import About, LogFilter, Review
 from perdure.store.postgres.asked_ahead import AskedAhead, Together
 from perdure.store.postgres.checkpoints import columns
 from perdure.store.postgres.connection import Row
-from perdure.store.postgres.log_notes import NotedLines
+from perdure.store.postgres.log_notes import NOTHING_FOUND, NotedLines
 from perdure.store.postgres.models import parked_columns
 from perdure.store.postgres.pool import Question, Transaction
 from perdure.store.postgres.reader import NamespaceRow, PostgresReader, generation_key, require_name, sayable, scope_of
@@ -109,7 +109,9 @@ class PostgresWriter(PostgresReader):
         name: str,
         about: Sequence[About] = (),
         unwritten: Mapping[int, Unwritten] = ALL_WRITTEN,
+        wanted_lines: Sequence[int] = (),
     ) -> None:
+        """`wanted_lines`: positions in the log whose hashes somebody wants to know, see `found_lines`."""
         self._ahead = AskedAhead(transaction)
         super().__init__(self._ahead, store.sql, name, unwritten)
         self._make_generation = store.make_generation
@@ -125,6 +127,8 @@ class PostgresWriter(PostgresReader):
         secret = store.secrets.get(self.key)
         first = (self._sql["open_namespace"], self._bindings)
         questions = list(self._questions(about, secret)) if about else []
+        if wanted_lines:
+            questions.append((self._sql["line_hashes"], {**self._bindings, "seqs": list(wanted_lines)}))
         single, together = self._together(questions)
         rows = self._ahead.look_ahead(first, single, self._sql[self._select], together)
         if not rows:
@@ -138,6 +142,9 @@ class PostgresWriter(PostgresReader):
             )  # fmt: skip
             rows = self._ahead.look_ahead(first, single, self._sql[self._select], together)
             self._is_new = rows[0][4] == 0 and rows[0][5] == 0
+        self.found_lines: Mapping[int, bytes] = NOTHING_FOUND
+        if wanted_lines:
+            self.found_lines = dict(self._ahead.ask(*questions[-1]))
         own_name, own_secret, *counters, serving, generations = rows[0]
         self._row = _Counters(*counters)
         self._first_seq, self._first_vector = self._row.seq, self._row.vector

@@ -195,6 +195,6 @@ def check_server(pool: PostgresPool) -> Iterator[Finding]:
     copies = [f"{count} {what}" for count, what in ((standbys, "standbys"), (slots, "replication slots")) if count]
     copies += ["an archive of its log"] if archive != "off" else []
     kept = f" The server has {', '.join(copies)}." if copies else ""
-    counted = f"about {dead:,} now, which `VACUUM FULL` by the owner of the tables removes"
+    counted = f"about {dead:,} now, which `perdure migrate --rewrite` by the owner of the tables removes"
     sentence = f"Erased bytes stay in dead rows ({counted}) and in the server's log until it is rewritten.{kept}"
     yield Finding("erased_bytes", "ok", sentence)

@@ -1,5 +1,5 @@
 -- The tokens of servers, as hashes of their secrets, so that every server of a fleet knows them, and each revocation.
--- They belong to no namespace, and are no part of a copy. `namespaces` is NULL for a token that is good for all.
+-- They belong to no namespace. `namespaces` is NULL for a token that is good for all.
 CREATE TABLE IF NOT EXISTS perdure.token (
     id         text COLLATE "C" PRIMARY KEY,
     name       text COLLATE "C" NOT NULL,
