@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 # How much less evidence the later one may have, in log-odds, without and with a word of change. By logistic regression
 # on the questions of our chats, with those of LoCoMo at a twentieth of their number (docs/design.md).
-NEARLY: Final = 0.3
-NEARLY_CHANGED: Final = 0.8
+NEARLY: Final = 0.2
+NEARLY_CHANGED: Final = 0.7
 # Two statements within this time are both meant.
 _MIN_TIME_APART: Final = timedelta(hours=1)
 # A longer text says several things.
