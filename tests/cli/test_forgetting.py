@@ -216,7 +216,7 @@ def test_the_command_line_refuses_it_whatever_is_confirmed(teller: User, sentenc
     for verb in ("forget", "erase"):
         for option in ((), ("--yes",), ("--dry-run",)):
             failed = teller.fails(2, verb, sentence, *option)
-            assert "could remove what is to stay" in failed.err
+            assert "could remove what should stay" in failed.err
             assert "Nothing was changed" in failed.err
     code, _, err = teller.on_a_terminal(b"y\n", "erase", sentence)
     assert (code, "could remove" in err) == (2, True)

@@ -1147,7 +1147,9 @@ export class Perdure {
     return this.server.ask({ method: "POST", path: "/v1/list", body: given, repeats: true }, options);
   }
 
-  /** Get several memories, in as much detail as needed. If one of them is not there, none is answered. */
+  /**
+   * Get several memories, in as much detail as needed. If one of them does not exist, the whole request fails.
+   */
   recallDetail(given: RecallDetailRequest, options: Options = {}): Promise<{ details: Detail[]; }> {
     return this.server.ask({ method: "POST", path: "/v1/details", body: given, repeats: true }, options);
   }
@@ -1488,8 +1490,8 @@ export class Perdure {
   }
 
   /**
-   * Count what is stored, by namespace. Of the namespaces that the token is good for. Only one that is good for
-   * all is told about the file.
+   * Count what is stored, by namespace. About the namespaces that the token is good for. A token for all
+   * namespaces also gets the facts about the file.
    */
   stats(options: Options = {}): Promise<{ namespaces: NamespaceStats[]; path?: string; engine?: string; schema?: number; bytes?: number; generations?: { [name: string]: unknown }[]; }> {
     return this.server.ask({ method: "GET", path: "/v1/stats", repeats: true }, options);

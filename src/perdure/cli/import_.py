@@ -58,7 +58,7 @@ _MOST_UNREAD: Final = 20
     metavar="NAME",
     default="text",
     show_default=True,
-    help="Which column of a table, or field of JSON objects, holds the text; what is no field goes into the metadata.",
+    help="Which column of a table, or field of JSON objects, holds the text; other fields go into the metadata.",
 )
 @DRY_RUN
 def main(

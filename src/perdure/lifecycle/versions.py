@@ -67,7 +67,7 @@ def _with_record(revisions: Sequence[Revision], number: int) -> tuple[Version, R
     if newest.change.operation == "erase":
         raise NotFound(
             f"Memory #{newest.number} was erased on {local_day(newest.change.at)}; no version of it is left.",
-            remedy=Remedy("What is left is when it changed: ", Run("history", newest.number)),
+            remedy=Remedy("Its history still says when it changed: ", Run("history", newest.number)),
         )
     raise NotFound(
         f"Version {number} of memory #{newest.number} was not kept, because versioning was off.",

@@ -98,7 +98,7 @@ class PageApp:
             secret = rules.admissions.exchange(rules.port, request.query_params.get("link", "")[:200])
             wrong = "That link was used before, or is older than ten minutes. Ask for a new one."
         else:
-            wrong = "That is no token of this store, or it does not count any more."
+            wrong = "That is not a token of this store, or it is no longer valid."
             try:
                 if rules.tokens is not None:
                     token = rules.tokens.find((sent.get("token") or ("",))[0].strip())
