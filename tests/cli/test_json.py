@@ -138,7 +138,7 @@ facts
 recall "who lives in Osaka now?" -n talk
 facts tea --history
 conflicts
-token create reader --scope read --expires 30d
+token create reader --scope read --expires-at 30d
 token create owner --all-namespaces --writer person
 token list
 token revoke reader

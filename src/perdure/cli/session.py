@@ -383,7 +383,9 @@ def _last_writer(memory: Memory) -> str:
     if chosen is None and list_sessions(memory, limit=1):
         raise NotFound("No session wrote anything that is still there.", remedy="`perdure session list` lists them.")
     if chosen is None:
-        raise NotFound("There is no session yet.", remedy="The hooks of a coding agent make one, and --session-id.")
+        raise NotFound(
+            "There is no session yet.", remedy="The hooks of a coding agent make one, and `perdure remember --session`."
+        )
     return chosen
 
 
