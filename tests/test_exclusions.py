@@ -145,7 +145,7 @@ def test_a_sentence_that_asks_wishes_or_tells_is_no_order(memory: Memory, senten
     for verb in (memory.forget, memory.erase):
         with pytest.raises(errors.InvalidInput) as refused:
             verb(sentence, confirm=True)
-        assert "does not say what is to go" in refused.value.sentence
+        assert "does not say what should go" in refused.value.sentence
         assert "Nothing was changed" in refused.value.remedy
     assert alive(memory) == [1, 2, 3]
 

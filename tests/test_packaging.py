@@ -47,15 +47,28 @@ def test_the_container_installs_only_what_has_a_hash_and_runs_without_rights(pac
     assert (repository / copied[0]).is_file()
 
 
+# Binds every address of this machine in words alone: a test listens to nobody else.
+_ON_THIS_MACHINE = """
+import socket
+class OnThisMachine(socket.socket):
+    def bind(self, address):
+        super().bind(("127.0.0.1", address[1]))
+socket.socket = OnThisMachine
+"""
+
+
 def test_the_container_s_command_serves_and_its_health_check_passes(packaging: Path, tmp_path: Path):
     found = dict(instructions(packaging))
-    assert options_of(json.loads(found["CMD"])) == ["--host", "0.0.0.0"]  # noqa: S104
+    options = options_of(json.loads(found["CMD"]))
+    assert options[:2] == ["--host", "0.0.0.0"]  # noqa: S104
     check = json.loads(found["HEALTHCHECK"].removeprefix("CMD "))
     ast.parse(check[2])
-    with RunningServer(tmp_path / "memory.db") as server:
-        here = check[2].replace("127.0.0.1:8733", server.address)
+    with RunningServer(tmp_path / "memory.db", tuple(options), before=_ON_THIS_MACHINE) as server:
+        here = check[2].replace("8733", server.address.rpartition(":")[2])
         assert here != check[2]
         subprocess.run([sys.executable, "-c", here], check=True)
+        assert server("GET", "/v1/memories", headers={"Host": "localhost:8733"}).status == 200
+        assert server("GET", "/v1/memories", headers={"Host": "attacker.example"}).status == 421
 
 
 def test_the_unit_of_systemd_starts_the_server_and_guards_the_rest(packaging: Path):

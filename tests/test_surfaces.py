@@ -105,7 +105,7 @@ COMMANDS: Mapping[str, Shown] = {
     "backup": Shown("backup", {"file": "path"}),
     "restore-backup": Shown("restore_backup", {"file": "path", "no_keep": "keep"}, own="yes"),
     "export": Shown("export", {"file": "target"}, own="overwrite format"),
-    "import": Shown("import_", {"path": "source"}, own="tool"),
+    "import": Shown("import_", {"path": "source"}, own="tool text_field"),
     "chat import": Shown("import_messages", {"file": "source"}),
     "chat list": Shown("conversations"),
     "episodes": Shown("episodes", {"conversation": "conversation_id"}, chooses_fields=True),

@@ -46,7 +46,7 @@ class Memory(OpenMemory):
     manager, or call `close`. `embedder` is one of your own, or a name as in the settings (`ollama:nomic-embed-text`).
 
     `count_tokens` counts for every budget and limit, in place of our own counter, and answers name it. What a memory
-    takes of `max_tokens` was counted when it was written, by the counter of whoever wrote it.
+    takes of `max_tokens` was counted when it was written, by its writer's counter.
 
     The store may be the URL of a `perdure serve`, with a `token`: docs/serve.md says what differs then.
     """
@@ -68,8 +68,8 @@ class Memory(OpenMemory):
 
         It is compared with the memories nearest to it. One that says the same is observed instead, if nothing but the
         text was given; one that cannot be true together with it is named in `Remembered.contradicts`, and both stay
-        until a person decides (`review`). In a `batch`, and in a large store that nobody has searched yet, `work`
-        compares later.
+        until a person decides (`review`). In a `batch`, and in a large store that was not searched yet, `work` compares
+        later.
 
         A call repeated with the same `idempotency_key` does nothing and answers what the first one stored.
         """
@@ -109,8 +109,8 @@ class Memory(OpenMemory):
     ) -> model.Remembered:
         """Correct a memory. Other words (text, title, abstract, summary, reasoning) make a new version, all else a
         revision of the same one. `metadata` changes the entries it names, an empty one removes them; where it comes
-        from stays. With `expected_version` it must have that version now. For `ref` may stand a sentence that says what
-        holds now, or beside a text a description: that needs `confirm`, True or the token of what was shown.
+        from stays. With `expected_version` it must have that version now. `ref` may be a sentence that says what is
+        true now, or beside a text a description: that needs `confirm`, True or the token of what was shown.
         """
         added, removed = (validation.check_filters({"tags": given}).tags for given in (add_tags, remove_tags))
         if not (fields or added or removed or expected_version) and is_sentence(ref):
@@ -212,7 +212,7 @@ class Memory(OpenMemory):
     ) -> model.Imported:
         """Read the messages of conversations from JSON Lines or from mappings, each with `conversation_id`, `role` and
         `content` and, if you like, `at` or `timestamp`, `speaker`, `session_id` and an `id`. All are checked first: one
-        bad line, and none is stored. What is stored already, by its id or by its order, is not stored again.
+        bad line, and none is stored. A message that is stored already, by its id or by its order, is not stored again.
         """
         from perdure.episodes.chat_import import import_messages
 
@@ -312,8 +312,8 @@ class Memory(OpenMemory):
 
     def recall_detail(self, refs: References, *, level: model.Level = "full") -> tuple[model.Detail, ...]:
         """Get memories by reference, in as much detail as `level` says: 'index' is a line of about 20 tokens,
-        'abstract' a few sentences, 'full' the whole text. It counts as access, not as recall. If one of the memories is
-        not there, NotFound is raised and none is answered.
+        'abstract' a few sentences, 'full' the whole text. It counts as access, not as recall. If one of the memories
+        does not exist, NotFound is raised.
         """
         references = validation.check_references(refs, validation.MAX_REFERENCES)
         return lifecycle.lookup.details(self._services, self._namespace, references, level)

@@ -179,7 +179,7 @@ def without_use(record: Record) -> Record:
 
 
 def same_history(one: Record, other: Record) -> bool:
-    """As far as history goes: neither the position in the log nor the counts of use are part of it."""
+    """Whether the history of both is alike; the position in the log and the counts of use do not matter."""
     return _history(one) == _history(other)
 
 
@@ -225,7 +225,7 @@ class Filter:
     """Which memories a read may see. Times are of the memory itself: when it became true, else when it was made.
     `where` are entries of metadata, each with the values that it may have, as JSON: 1 and True are two of them.
     `hidden` are kinds, of `ids.KINDS`, that are left out. `told_in` are the names of a place, of
-    `visibility.places_of`: what may be told elsewhere alone is left out.
+    `visibility.places_of`: memories that only other places may see are left out.
     """
 
     tags: tuple[str, ...] = ()
@@ -377,8 +377,8 @@ class Signal:
 
 @value_class
 class Outdated:
-    """That what a message said holds no more: `until` is when that ended, and `successor` the number of the memory that
-    says what holds instead; None where nothing does, or nothing that may be shown.
+    """A message says something that is no longer true: `until` is when that ended, and `successor` the number of the
+    memory that is true instead; None if there is none, or none that may be shown.
     """
 
     until: datetime | None
@@ -397,8 +397,8 @@ class Hit:
     """`relevance` says how well the memory fits, from 0 to 1, and compares between answers, models and stores. `score`
     orders the hits of one answer by a recipe; with `balanced` it is the relevance, else it compares no two answers.
     `concepts` says how often each of the concepts asked for stands in the memory. `outdated` is None unless it is a
-    message, and what it says about the question holds no more. `contradicts` are the memories that cannot be true
-    together with it, as long as nobody has decided which one is.
+    message, and what it says about the question is no longer true. `contradicts` are the memories that cannot be true
+    together with it, as long as no person has decided which one is.
     """
 
     record: Record
@@ -590,10 +590,10 @@ class Forgotten:
     """What `forget` or `erase` did, or would do: while `done` is false nothing has happened.
 
     `understood` says how the instruction was read, `token` confirms exactly these memories. `related` are the numbers
-    of those that nobody named, and that go because they were made of the others. `suggested` may have been meant as
+    of those that you did not name, and that go because they were made of the others. `suggested` may have been meant as
     well, and are never touched; `near_misses` hold some of the words of a sentence, but not all, or are of another
-    time: these stay too. `scrub_pending` says that erased bytes wait in a log, or in an unfinished copy, that
-    another process holds. `copies` are those in Markdown files.
+    time: these stay too. `scrub_pending` says that erased bytes wait in a log, or in an unfinished copy, that another
+    process holds. `copies` are those in Markdown files.
     """
 
     records: tuple[Record, ...]
@@ -760,7 +760,7 @@ class Backup:
 
 @value_class
 class BackupRestored:
-    """The store is what the backup was, but for what was `erased` since. `kept` is a copy of what was there before."""
+    """The store is what the backup was, without what was `erased` since. `kept` is a copy of what was there before."""
 
     path: str
     memory_count: int

@@ -87,7 +87,7 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
         ),
         Operation(
             "recall_detail", "POST", "/v1/details", ("read",), "Get several memories, in as much detail as needed",
-            "If one of them is not there, none is answered.",
+            "If one of them does not exist, the whole request fails.",
             key="details", example={"refs": [7, "person:alice"]},
         ),
         Operation(
@@ -279,7 +279,8 @@ OPERATIONS: Final[Mapping[str, tuple[Operation, ...]]] = {
     "store": (
         Operation(
             "stats", "GET", "/v1/stats", ("read",), "Count what is stored, by namespace",
-            "Of the namespaces that the token is good for. Only one that is good for all is told about the file.",
+            "About the namespaces that the token is good for. A token for all namespaces also gets the facts about the "
+            "file.",
         ),
         Operation(
             "capacity", "GET", "/v1/capacity", ("read",), "Say how full the namespace is",

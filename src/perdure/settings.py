@@ -181,7 +181,7 @@ SETTINGS: Final = (
         "patterns",
         'Secrets of your own: regular expressions by kind, such as `{badge = "BDG-[0-9]{6}"}`.',
     ),
-    Setting("actor", "text", "The author that the history of a memory names.", unset="the login name"),
+    Setting("actor", "text", "The actor that the history of a memory names.", unset="the login name"),
     Setting("session", "text", "The session that the history of a memory names."),
     Setting(
         "writer",
@@ -415,7 +415,7 @@ def in_force(
 
 
 def override(settings: Settings, **arguments: object) -> Settings:
-    """These settings, but for the arguments that are given."""
+    """These settings, with the arguments that are given instead."""
     said = {name: value for name, value in arguments.items() if value is not None}
     return _checked(replace(settings, **_typed_values(said)))
 

@@ -66,7 +66,7 @@ def field_values(of: object) -> dict[str, Any]:
 
 
 def replace(old: Value, /, **changes: Any) -> Value:
-    """The same value but for these fields. It may be of `dataclasses`, too."""
+    """The same value, with other values in these fields. It may be of `dataclasses`, too."""
     made: Any = type(old)
     names = getattr(made, "__init_fields__", None) or [f.name for f in made.__dataclass_fields__.values() if f.init]
     return made(**{name: getattr(old, name) for name in names if name not in changes}, **changes)

@@ -63,6 +63,22 @@ def test_a_mistake_is_one_sentence_and_a_remedy(user: User, words: tuple[str, ..
     assert all(line.startswith("  ") for line in remedy)
 
 
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (("--port", "1"), "It comes after the command, as in `perdure serve --port …`."),
+        (("--json", "list"), "as in `perdure COMMAND --json …`."),
+        (("work", "-n", "mira"), "This command is about all namespaces at once."),
+        (("install", "clod-code"), "Did you mean 'claude-code'?"),
+        (("promote", "1", "gold"), "For example: perdure promote 7 --tier constitutional"),
+        (("update", "1"), "For example: perdure update 7 "),
+    ],
+)
+def test_a_wrong_use_is_told_the_right_one(user: User, words: tuple[str, ...], remedy: str):
+    user.done("remember", "one")
+    assert remedy in user.fails(2, *words).err
+
+
 @pytest.mark.parametrize("words", [("show", "99"), ("remember", "", "-n", "x"), ("qqq",), ("list", "--nonsense")])
 def test_with_json_a_failure_is_one_document_on_stderr(user: User, words: tuple[str, ...]):
     answer = user.fails(user(*words).code, *words, "--json")

@@ -216,7 +216,7 @@ def test_the_command_line_refuses_it_whatever_is_confirmed(teller: User, sentenc
     for verb in ("forget", "erase"):
         for option in ((), ("--yes",), ("--dry-run",)):
             failed = teller.fails(2, verb, sentence, *option)
-            assert "could remove what is to stay" in failed.err
+            assert "could remove what should stay" in failed.err
             assert "Nothing was changed" in failed.err
     code, _, err = teller.on_a_terminal(b"y\n", "erase", sentence)
     assert (code, "could remove" in err) == (2, True)
@@ -225,10 +225,10 @@ def test_the_command_line_refuses_it_whatever_is_confirmed(teller: User, sentenc
 
 def test_the_command_line_takes_quotes_and_exceptions(teller: User):
     assert teller.done("forget", '"not before nine"', "--dry-run").out.startswith("Would forget #3")
-    waiting = teller("forget", "everything about Bob", "--except", "3")
+    waiting = teller("forget", "everything about Bob", "--keep", "3")
     assert waiting.out == "Would forget #1  Bob likes tea\n"
     hint = waiting.err.split("Go ahead: perdure ")[1].strip()
-    assert "--except 3" in hint
+    assert "--keep 3" in hint
     assert teller.done(*shlex.split(hint)).out == "Forgot #1  Bob likes tea\n"
     assert teller.done("erase", "--min-importance", "0", "--except", "3", "--except", "1", "--yes").out == "Erased #2\n"
 

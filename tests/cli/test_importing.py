@@ -326,3 +326,35 @@ def test_the_rules_of_editors_are_documents(user: User, store: Path, tmp_path: P
 def test_a_folder_of_a_knowledge_bank_is_left_to_its_own_command(user: User, tmp_path: Path):
     write(tmp_path, "bank/patterns.md", "### Rule\nText.\n")
     assert "perdure bank import" in user("import", str(tmp_path / "bank")).err
+
+
+def test_the_words_may_stand_under_another_name(user: User, store: Path, tmp_path: Path):
+    file = tmp_path / "notes.json"
+    file.write_text('[{"content": "Alice likes tea", "who": "ana"}, {"content": "Bob likes soup"}]', encoding="utf-8")
+    assert "such as --text-field content" in user.fails(2, "import", str(file)).err
+    user.done("import", str(file), "--text-field", "content")
+    table = tmp_path / "notes.csv"
+    table.write_text("note,text\nMira plays chess,2\n", encoding="utf-8")
+    user.done("import", str(table), "--text-field", "note")
+    records = [user.done("show", number, "--json").json for number in "123"]
+    assert [each["text"] for each in records] == ["Alice likes tea", "Bob likes soup", "Mira plays chess"]
+    assert [each["metadata"] for each in records] == [{"who": "ana"}, {}, {"text": "2"}]
+    (tmp_path / "notes.md").write_text("The door is green.", encoding="utf-8")
+    assert "is for tables" in user.fails(2, "import", str(tmp_path / "notes.md"), "--text-field", "note").err
+
+
+def test_a_table_is_written_and_read_back_and_computes_nothing(user: User, store: Path, tmp_path: Path):
+    table = tmp_path / "notes.csv"
+    user.done("remember", "=HYPERLINK(0)", "--tag", "a", "--tag", "b", "--importance", "0.9")
+    user.done("remember", '\'-1 says: "yes, no"\nand more', "--key", "person:alice", "--metadata", "who=ana")
+    assert "`--format csv` writes a table" in user.done("export", str(table)).err
+    user.done("export", str(table), "--format", "csv", "--overwrite")
+    rows = table.read_text(encoding="utf-8").splitlines()
+    assert rows[1].startswith("'=HYPERLINK(0),")
+    there = tmp_path / "there.db"
+    user.done("import", str(table), "--trusted", "-s", str(there))
+    listed = [user.done("list", "--json", "-s", str(place)).json["records"] for place in (store, there)]
+    names = ("text", "key", "tags", "importance", "metadata", "created_at", "source", "trust")
+    first, second = ([{name: each[name] for name in names} for each in records] for records in listed)
+    assert first == second
+    assert "A table holds one namespace" in user.fails(2, "export", "-", "--format", "csv").err

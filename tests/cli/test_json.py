@@ -138,7 +138,7 @@ facts
 recall "who lives in Osaka now?" -n talk
 facts tea --history
 conflicts
-token create reader --scope read --expires 30d
+token create reader --scope read --expires-at 30d
 token create owner --all-namespaces --writer person
 token list
 token revoke reader
@@ -250,7 +250,7 @@ def ask_models_elsewhere(store: Path) -> None:
     )  # fmt: skip
     opened = SqliteStore.open(store)
     opened.record_calls([call, replace(call, cost=None, outcome="provider_unavailable")])
-    said = {"purpose": "keywords", "model": "ollama:qwen3", "error": "There is no JSON.", "output": "Hello!"}
+    said = {"purpose": "keywords", "model": "ollama:qwen3", "error": "There is not JSON.", "output": "Hello!"}
     assert opened.park("default", memory=1, attempts=1, at=call.at, **said)
     opened.close()
 

@@ -61,7 +61,7 @@ WRONG: list[tuple[Any, str]] = [
     ("42", "A retro is a JSON object."),
     ({"lessons": []}, "A retro has no 'lessons'."),
     ({"learnings": {}}, "learnings is not a list."),
-    (["text"], "'text' is no learning."),
+    (["text"], "'text' is not a learning."),
     ([{**LEARNING, "tags": []}], "A learning has no 'tags'."),
     ([{**LEARNING, "description": " "}], "The description of 'Ask for Encodings' is missing."),
     ([{**LEARNING, "category": "ideas"}], "There is no category 'ideas'."),

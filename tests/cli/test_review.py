@@ -50,7 +50,7 @@ def test_a_rejected_proposal_is_gone_and_can_be_taken_back(user: User, waiting: 
 
 def test_an_answer_needs_a_proposal(user: User, waiting: str):
     assert "Say which proposal" in user.fails(2, "review", "accept").err
-    assert "is no proposal" in user.fails(3, "review", "reject", "1").err
+    assert "is not a proposal" in user.fails(3, "review", "reject", "1").err
     for answer in ("accept", "reject"):
         failed = user.fails(3, "review", answer, "99").err
         assert "There is no proposal 99." in failed

@@ -32,6 +32,9 @@ def test_a_pipe_gets_every_memory_and_a_page_is_twenty(newcomer: User):
     assert len(newcomer.done("list", "--json").json["records"]) == 20
     assert len(newcomer.done("list", "--all", "--json").json["records"]) == 130
     newcomer.fails(2, "list", "--all", "--limit", "7")
+    assert len(newcomer.done("log").out.splitlines()) == 130
+    assert len(newcomer.done("log", "--limit", "7").out.splitlines()) == 7
+    assert len(newcomer.done("log", "--json").json["revisions"]) == 20
 
 
 def test_version_alone_is_the_programs(newcomer: User):

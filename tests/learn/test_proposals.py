@@ -79,10 +79,10 @@ def test_a_model_answers_no_proposal(memory: Memory, tmp_path: Path):
 
 def test_what_is_no_proposal_is_not_answered(memory: Memory):
     first, _ = pair(memory)
-    with pytest.raises(errors.NotFound, match="#1 is no proposal"):
+    with pytest.raises(errors.NotFound, match="#1 is not a proposal"):
         memory.reject(first.number)
     memory.upsert("proposal:mine", "A key that somebody gave.")
-    with pytest.raises(errors.NotFound, match="is no proposal"):
+    with pytest.raises(errors.NotFound, match="is not a proposal"):
         memory.reject("proposal:mine")
     with pytest.raises(errors.UnknownChoice):
         memory.review("mergers")

@@ -128,7 +128,7 @@ def test_a_number_is_the_same_in_any_writing_and_never_a_part_of_another(
 @pytest.mark.parametrize("sentence", ["Will you forget Bob?", "will you forget Bob"])
 def test_who_asks_what_will_be_orders_nothing(memory: Memory, sentence: str):
     told(memory, "Bob likes tea")
-    with pytest.raises(errors.InvalidInput, match="does not say what is to go"):
+    with pytest.raises(errors.InvalidInput, match="does not say what should go"):
         memory.forget(sentence, confirm=True)
     assert meant(memory, "will you please forget Bob?") == meant(memory, "could you forget Bob?") == [1]
 

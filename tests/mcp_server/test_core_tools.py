@@ -106,7 +106,7 @@ def test_whatever_a_query_says_is_listed_first(store: Path, query: str):
 def test_a_query_that_says_what_is_to_stay_is_refused(model: Host, query: str):
     model.call("remember", text="Bob likes tea")
     for confirm in ({}, {"confirm": "0123456789abcdef"}):
-        with pytest.raises(ToolFailed, match="could remove what is to stay") as failed:
+        with pytest.raises(ToolFailed, match="could remove what should stay") as failed:
             model.call("forget", query=query, **confirm)
         assert failed.value.code == "bad_input"
     assert len(model.call("memory_list")["memories"]) == 1

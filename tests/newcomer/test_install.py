@@ -1,4 +1,6 @@
-"""A newcomer knows nothing but README.md: each line of it works in an empty environment, as it stands there."""
+"""A newcomer knows nothing but README.md and the first five minutes: each line of them works in an empty environment,
+as it stands there.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ from transcripts import blocks, steps, without_figures
 
 REPOSITORY = Path(__file__).parents[2]
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+FIRST_STEPS = (REPOSITORY / "docs" / "first-steps.md").read_text(encoding="utf-8")
 BIN = Path(sys.executable).parent
 # Set-up from a package index; a line that is slower than this has failed.
 PATIENCE_SECONDS = 300
@@ -90,8 +93,14 @@ class Newcomer:
             "CLAUDE_CODE_SESSION_ID": "first",
         }
 
-    def types(self, line: str, given: str = "") -> str:
-        return run(["/bin/sh", "-c", line], self.home, given, **self.environment)
+    def types(self, line: str, given: str = "", **more: str) -> str:
+        return run(["/bin/sh", "-c", line], self.home, given, **self.environment | more)
+
+    def follows(self, page: str, **more: str) -> None:
+        """Every transcript of a page, line by line, and then its first block of Python."""
+        for line, shown in (step for transcript in blocks(page, "console") for step in steps(transcript)):
+            assert without_figures(self.types(line, **more)) == without_figures(shown), line
+        assert "Alice prefers dark mode" in self.types(f"python - <<'END'\n{blocks(page, 'python')[0]}END\n", **more)
 
     def asks(self, server: Mapping[str, Any], *requests: tuple[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
         """What an MCP server answers, as it is started from a host's configuration."""
@@ -125,10 +134,8 @@ def test_a_newcomer_who_follows_the_readme_comes_through(newcomer: Newcomer):
     assert installed.isdisjoint({"torch", "sentence-transformers"})
     newcomer.types("pip check")
 
-    (transcript,) = blocks(README, "console")
-    for line, shown in steps(transcript):
-        assert without_figures(newcomer.types(line)) == without_figures(shown), line
-    assert "Alice prefers dark mode" in newcomer.types(f"python - <<'END'\n{blocks(README, 'python')[0]}END\n")
+    newcomer.follows(README)
+    newcomer.follows(FIRST_STEPS, PERDURE_STORE=str(newcomer.home / "memory.db"), PERDURE_ACTOR="alice")
 
     (configuration,) = blocks(README, "json")
     server = json.loads(configuration)["mcpServers"]["perdure"]

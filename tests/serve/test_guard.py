@@ -104,6 +104,12 @@ def test_a_token_is_taken_from_the_header_alone(shared: RunningServer):
     )
 
 
+def test_a_browser_at_the_bare_address_is_told_where_the_page_is(shared: RunningServer):
+    reply = shared("GET", "/", headers={"Authorization": ""})
+    assert (reply.status, reply.headers["content-type"]) == (401, "text/plain; charset=utf-8")
+    assert b"`perdure serve --ui`" in reply.body
+
+
 def test_a_body_that_is_too_large_is_refused_however_it_comes(shared: RunningServer):
     too_large = b'{"text": "' + b"x" * MAX_BODY + b'"}'
     head = f"POST /v1/memories HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {shared.owner}\r\n"

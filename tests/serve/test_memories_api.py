@@ -495,3 +495,22 @@ def test_a_product_may_say_who_speaks(shared: RunningServer):
     message = {"role": "user", "speaker": "Lena", "content": "I live in Ulm."}
     reply = shared("POST", "/api/v0/add_message", {"conversation_id": "of Lena", "message": message})
     assert reply.json["record"]["metadata"] == {"role": "user", "speaker": "Lena"}
+
+
+@pytest.mark.parametrize(
+    ("body", "said", "remedy"),
+    [
+        ({"q": "x"}, "There is no field 'q' here.", "Did you mean 'query'?"),
+        ({"querry": "x"}, "There is no field 'querry' here.", "Did you mean 'query'?"),
+        ({"colour": "x"}, "There is no field 'colour' here.", "It may be: "),
+        ({"query": 7}, "'query' must be a text.", "Correct the value"),
+        ({"query": "x", "limit": 0}, "'limit' must be 1 or more.", "Correct the value"),
+    ],
+)
+def test_a_body_that_is_wrong_is_told_what_is_meant(
+    shared: RunningServer, body: dict[str, object], said: str, remedy: str
+):
+    reply = shared("POST", "/v1/recall", body)
+    assert reply.status == 422
+    assert reply.json["detail"] == said
+    assert remedy in reply.json["remedy"]

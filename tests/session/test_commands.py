@@ -97,7 +97,7 @@ def test_what_a_session_was_really_told_is_explained(user: User, project: Path):
     assert len(user.done("session", "explain", "monday").rows) == 2
     assert len(user.done("session", "explain", "--last", "--project", str(project)).rows) == 2
     assert len(user.done("session", "explain", "--project", str(project)).rows) == 3
-    assert "not known any more" in user.fails(3, "session", "explain", "tuesday").err
+    assert "no longer known" in user.fails(3, "session", "explain", "tuesday").err
 
 
 def test_where_no_session_was_told_anything_the_last_one_has_no_explanation(user: User, project: Path):

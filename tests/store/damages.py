@@ -403,7 +403,7 @@ NAMED: dict[str, Damage] = {
     "what a line said was edited": Damage(
         f"UPDATE payload SET body = replace(body, 'green', 'black') WHERE id = {DEFAULT + 1}", "chain"
     ),
-    "what a line said is no JSON": Damage(f"UPDATE payload SET body = '{{' WHERE id = {DEFAULT + 1}", "chain"),
+    "what a line said is not JSON": Damage(f"UPDATE payload SET body = '{{' WHERE id = {DEFAULT + 1}", "chain"),
     "the salt of a line was edited": Damage(
         f"UPDATE payload SET salt = zeroblob(16) WHERE id = {DEFAULT + 1}", "chain"
     ),

@@ -81,7 +81,7 @@ TRUTH: dict[str, tuple[str, set[str]]] = {
     "a line of the log is missing": ("DELETE FROM revision WHERE seq = 1", {"chain"}),
     "the end of the log is missing": ("DELETE FROM revision WHERE seq = 5", {"chain", "history"}),
     "a payload was changed": ("UPDATE payload SET body = replace(body, 'tea', 'sea')", {"chain", "history"}),
-    "a payload is no JSON": ("UPDATE payload SET body = '{' WHERE id = (1 << 32 | 1)", {"chain"}),
+    "a payload is not JSON": ("UPDATE payload SET body = '{' WHERE id = (1 << 32 | 1)", {"chain"}),
     "the head was changed": ("UPDATE namespace SET head = zeroblob(32)", {"chain"}),
     "the log's end was moved": ("UPDATE namespace SET seq = seq + 1", {"chain"}),
 }

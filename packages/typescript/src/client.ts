@@ -390,10 +390,10 @@ export interface ForgetRequest {
 /**
  * What `forget` or `erase` did, or would do: while `done` is false nothing has happened. `understood` says how
  * the instruction was read, `token` confirms exactly these memories. `related` are the numbers of those that
- * nobody named, and that go because they were made of the others. `suggested` may have been meant as well, and
- * are never touched; `near_misses` hold some of the words of a sentence, but not all, or are of another time:
- * these stay too. `scrub_pending` says that erased bytes wait in a log, or in an unfinished copy, that another
- * process holds. `copies` are those in Markdown files.
+ * you did not name, and that go because they were made of the others. `suggested` may have been meant as well,
+ * and are never touched; `near_misses` hold some of the words of a sentence, but not all, or are of another
+ * time: these stay too. `scrub_pending` says that erased bytes wait in a log, or in an unfinished copy, that
+ * another process holds. `copies` are those in Markdown files.
  */
 export interface Forgotten {
   records: MemoryRecord[];
@@ -415,8 +415,8 @@ export interface Forgotten {
  * `relevance` says how well the memory fits, from 0 to 1, and compares between answers, models and stores.
  * `score` orders the hits of one answer by a recipe; with `balanced` it is the relevance, else it compares no
  * two answers. `concepts` says how often each of the concepts asked for stands in the memory. `outdated` is
- * None unless it is a message, and what it says about the question holds no more. `contradicts` are the
- * memories that cannot be true together with it, as long as nobody has decided which one is.
+ * None unless it is a message, and what it says about the question is no longer true. `contradicts` are the
+ * memories that cannot be true together with it, as long as no person has decided which one is.
  */
 export interface Hit {
   record: MemoryRecord;
@@ -608,8 +608,8 @@ export interface OpenConsolidationRequest {
 }
 
 /**
- * That what a message said holds no more: `until` is when that ended, and `successor` the number of the memory
- * that says what holds instead; None where nothing does, or nothing that may be shown.
+ * A message says something that is no longer true: `until` is when that ended, and `successor` the number of
+ * the memory that is true instead; None if there is none, or none that may be shown.
  */
 export interface Outdated {
   until: string | null;
@@ -1147,7 +1147,9 @@ export class Perdure {
     return this.server.ask({ method: "POST", path: "/v1/list", body: given, repeats: true }, options);
   }
 
-  /** Get several memories, in as much detail as needed. If one of them is not there, none is answered. */
+  /**
+   * Get several memories, in as much detail as needed. If one of them does not exist, the whole request fails.
+   */
   recallDetail(given: RecallDetailRequest, options: Options = {}): Promise<{ details: Detail[]; }> {
     return this.server.ask({ method: "POST", path: "/v1/details", body: given, repeats: true }, options);
   }
@@ -1488,8 +1490,8 @@ export class Perdure {
   }
 
   /**
-   * Count what is stored, by namespace. Of the namespaces that the token is good for. Only one that is good for
-   * all is told about the file.
+   * Count what is stored, by namespace. About the namespaces that the token is good for. A token for all
+   * namespaces also gets the facts about the file.
    */
   stats(options: Options = {}): Promise<{ namespaces: NamespaceStats[]; path?: string; engine?: string; schema?: number; bytes?: number; generations?: { [name: string]: unknown }[]; }> {
     return this.server.ask({ method: "GET", path: "/v1/stats", repeats: true }, options);

@@ -223,7 +223,7 @@ def _size(size: int) -> str:
 
 
 def _told(command: Callable[Arguments, str]) -> Callable[Arguments, str]:
-    """What a memory refuses is told to the model, as an error of the tool."""
+    """The model sees a refusal of the memory as an error of the tool."""
 
     @wraps(command)
     def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> str:

@@ -104,7 +104,7 @@ class PerdureStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Expire what is due, and answer how much that was. It is found no more in any case."""
+        """Expire what is due, and answer how much that was. It is hidden in any case."""
         return self.perdure.work(limit=1).expired
 
     def _get(self, op: GetOp) -> Item | None:

@@ -171,7 +171,7 @@ class PerdureMemoryStore:
             return self._kept(operation, MemoryMutation(version=version, replayed=False, existed=existed))
 
     def _kept(self, operation: MemoryOperation | None, mutation: MemoryMutation) -> MemoryMutation:
-        """A receipt is a memory that nobody is shown without asking for it."""
+        """A receipt is a memory that is shown only to those who ask for it."""
         if operation:
             version = None if mutation.version is None else int(mutation.version)
             entries = {_FINGERPRINT: operation.fingerprint, _EXISTED: mutation.existed, _VERSION: version}

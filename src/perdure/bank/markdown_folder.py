@@ -80,7 +80,7 @@ def _write_folder(memory: Memory, root: Path, states: Sequence[State], progress:
     core = written = 0
     held = next((each.states for each in memory.stats().namespaces if each.name == memory.capacity().namespace), None)
     total = sum(held.get(state, 0) for state in states) if held else 0
-    for record in _records(memory, states):
+    for record in records_in(memory, states):
         is_core = record.tier in _CORE_TIERS and record.state == "active" and core + len(record.text) <= _MAX_CORE
         core += len(record.text) if is_core else 0
         folder = root if is_core else root.joinpath(*_place(record))
@@ -98,10 +98,10 @@ def _write_folder(memory: Memory, root: Path, states: Sequence[State], progress:
     return written
 
 
-def _records(memory: Memory, states: Sequence[State]) -> Iterator[Record]:
+def records_in(memory: Memory, states: Sequence[State], *, newest: bool = True) -> Iterator[Record]:
     after: int | None = None
     while True:
-        page = memory.list(limit=_PAGE, after=after, states=states)
+        page = memory.list(limit=_PAGE, after=after, states=states, newest=newest)
         yield from page
         after = page.next
         if after is None:

@@ -1,25 +1,42 @@
-"""Tables of a spreadsheet (CSV, or with tabs) as records of an import: a row is a memory, a column is a field."""
+"""Tables of a spreadsheet (CSV, or with tabs): a row is a memory, a column is a field. Objects whose words have another
+name than `text` are read the same way.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, TextIO, cast
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
+from perdure.bank.markdown_folder import records_in
 from perdure.errors import ImportFailed, shown
+from perdure.jsonable import to_jsonable
 from perdure.lifecycle.import_export import RECORD_FIELDS
-from perdure.model import LIST_FIELDS, Json
+from perdure.model import LIST_FIELDS, Exported, Json, State
+from perdure.text_files import replacing
+
+if TYPE_CHECKING:
+    from perdure.memory import Memory
 
 SUFFIXES: Final = (".csv", ".tsv")
 _OTHER_NAMES: Final = {"tag": "tags", "keyword": "keywords", "reference": "references"}
 _SEPARATORS: Final = (",", ";", "\t")
 _MAX_CELL: Final = 1 << 22
 _MAX_LINE: Final = 1 << 23
-_HOW: Final = "The first line names the columns, and one of them is `text`; nothing was stored."
+_HOW: Final = (
+    "The first line names the columns, and one of them is `text`, or what --text-field names; nothing was stored."
+)
+# What a table of ours has, in this order.
+COLUMNS: Final = (
+    "text", "key", "title", "category", "tags", "keywords", "tier", "importance", "confidence", "source", "trust",
+    "valid_at", "invalid_at", "expires_at", "created_at", "updated_at", "state", "number", "metadata",
+)  # fmt: skip
+# A spreadsheet computes what begins so, and a memory may hold what a stranger wrote: an apostrophe keeps it a text.
+_COMPUTED: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 class RowRecord(dict[str, Json]):
@@ -37,7 +54,30 @@ class TableRecords:
     metadata: tuple[str, ...]
 
 
-def read_table(path: Path) -> TableRecords:
+def write_table(memory: Memory, path: Path, *, states: Sequence[State]) -> Exported:
+    """The memories as they are, without their history, for a spreadsheet. `read_table` reads it back."""
+    count_written = 0
+    with replacing(path) as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for record in records_in(memory, states, newest=False):
+            fields = to_jsonable(record)
+            writer.writerow([cell_of_value(fields.get(name)) for name in COLUMNS])
+            count_written += 1
+    return Exported(count_written)
+
+
+def cell_of_value(value: object) -> str:
+    if value is None or value in ([], {}):
+        return ""
+    if isinstance(value, list):
+        cell = ", ".join(map(str, cast("list[object]", value)))
+    else:
+        cell = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
+    return f"'{cell}" if isinstance(value, str | list) and cell.lstrip("'").startswith(_COMPUTED) else cell
+
+
+def read_table(path: Path, text_field: str = "text") -> TableRecords:
     """ImportFailed names the line that cannot be read."""
     csv.field_size_limit(_MAX_CELL)
     try:
@@ -45,7 +85,7 @@ def read_table(path: Path) -> TableRecords:
             # Spreadsheets of some countries write semicolons.
             separator = max(_SEPARATORS, key=stream.readline(_MAX_LINE).count)
             stream.seek(0)
-            return records_of_rows(csv.reader(lines_of(stream), delimiter=separator, strict=True), path)
+            return records_of_rows(csv.reader(lines_of(stream), delimiter=separator, strict=True), path, text_field)
     except UnicodeDecodeError as error:
         raise ImportFailed(f"{path} is not UTF-8.", remedy="Save it as UTF-8; nothing was stored.") from error
     except OSError as error:
@@ -63,20 +103,47 @@ def lines_of(stream: TextIO) -> Iterator[str]:
         yield line
 
 
-def records_of_rows(rows: Iterator[Sequence[str]], path: Path) -> TableRecords:
+def records_of_objects(
+    objects: Iterable[tuple[str, Mapping[str, Any]]], text_field: str
+) -> Iterator[Mapping[str, Json]]:
+    """Objects of JSON, each with its place. As of a row, what is no field of a memory goes into its metadata."""
+    for place, given in objects:
+        record: dict[str, Json] = {}
+        own: dict[str, Json] = {}
+        for name, value in given.items():
+            field = "text" if name == text_field else field_of_column(name)
+            if field and (field != "text" or name == text_field):
+                record[field] = value
+            elif name and value is not None:
+                own[name] = value
+        if "text" not in record:
+            raise ImportFailed(f"{place}: It has no field {shown(text_field)}.")
+        entries = record.get("metadata")
+        together = {**(entries if isinstance(entries, dict) else {}), **own}
+        made = RowRecord({**record, **({"metadata": together} if together else {})})
+        made.place = place
+        yield made
+
+
+def records_of_rows(rows: Iterator[Sequence[str]], path: Path, text_field: str = "text") -> TableRecords:
     names = [name.strip() for name in next(rows, ())]
-    fields = [field_of_column(name) for name in names]
+    is_ours = tuple(names) == COLUMNS
+    fields = ["text" if name == text_field else field_of_column(name) for name in names]
+    if text_field != "text":
+        fields = [None if field == "text" and name != text_field else field
+                  for name, field in zip(names, fields, strict=True)]  # fmt: skip
     known = [field for field in fields if field]
     own = [name for name, field in zip(names, fields, strict=True) if name and not field]
     if "text" not in known:
         listed = ", ".join(map(shown, names)) or "none"
-        raise ImportFailed(f"{path} has no column `text`. Its columns: {listed}.", remedy=_HOW)
-    if twice := next((name for name in (*known, *own) if (*known, *own).count(name) > 1), None):
+        raise ImportFailed(f"{path} has no column `{text_field}`. Its columns: {listed}.", remedy=_HOW)
+    if twice := next((name for some in (known, own) for name in some if some.count(name) > 1), None):
         raise ImportFailed(f"{path} has the column {shown(twice)} twice.", remedy=_HOW)
     records: list[Mapping[str, Json]] = []
     line = 1
     try:
-        for cells in rows:
+        for row in rows:
+            cells = [as_written(cell) for cell in row] if is_ours else row
             line += 1
             if len(cells) > len(names):
                 raise ImportFailed(f"Row {line} has {len(cells)} cells, and there are {len(names)} columns.")
@@ -116,6 +183,11 @@ def record_of_row(names: Sequence[str], fields: Sequence[str | None], cells: Seq
     made = RowRecord({**record, **({"metadata": metadata} if metadata else {})})
     made.place = f"Row {line}"
     return made
+
+
+def as_written(cell: str) -> str:
+    """A cell of ours without the apostrophe that kept it a text."""
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_COMPUTED) else cell
 
 
 def value_of_cell(field: str, cell: str) -> Json:

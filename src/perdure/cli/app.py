@@ -60,7 +60,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "backup": ("backup", "Copy the whole store to a file, and check the copy."),
     "restore-backup": ("restore_backup", "Make the store what a backup was."),
     "copy": ("copy", "Copy a whole store, with its history, into another one, and prove the copy."),
-    "export": ("export", "Write memories to a file of JSON Lines, or to a folder of Markdown."),
+    "export": ("export", "Write memories to a file of JSON Lines, to a folder of Markdown, or to a table."),
     "import": ("import_", "Read memories from a file of `export`, or of another tool."),
     "bank": ("bank", "Import, list and promote the learnings of a Markdown knowledge bank."),
     "retro": ("retro", "Keep what was learned, in the store and in the project's knowledge bank."),

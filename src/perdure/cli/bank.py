@@ -11,7 +11,7 @@ import click
 
 from perdure.cli.command import Group, Target, option
 from perdure.cli.confirm import DRY_RUN
-from perdure.cli.imported_view import MOST_SHOWN
+from perdure.cli.imported_view import MOST_SHOWN, by_meaning_later
 from perdure.cli.progress import Bar
 from perdure.cli.project_options import PROJECT, find_project, open_retro
 from perdure.cli.record_view import evictions
@@ -76,7 +76,7 @@ def import_(target: Target, *, trusted: bool, revive: bool, project: Path | None
         after.append(dim(f"told in this project alone: {low}; everywhere, once you trust it: {trusting}"))
     if done.batch:
         after.append(dim(f"take it back: {target.hint('undo', done.batch)}"))
-        after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))
+        after += by_meaning_later(target, done.inserted)
     return View(
         json=done,
         lines=[f"{verb} {done.inserted:,} new, {done.present:,} known.", *_skipped_lines(done.skipped)],

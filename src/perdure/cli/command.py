@@ -164,23 +164,37 @@ def program() -> list[str]:
 
 class Option(click.Option):
     """An option that names the section of the help it stands in. `rare`: only `--help-all` shows it. `setting`: its
-    default is what that setting says, and the help shows the value in force.
+    default is what that setting says, and the help shows the value in force. `also`: other names that it answers to,
+    which the help leaves out.
     """
 
     def __init__(
-        self, *args: Any, section: str = GENERAL, rare: bool = False, setting: str = "", **attributes: Any
+        self,
+        names: Sequence[str],
+        *,
+        section: str = GENERAL,
+        rare: bool = False,
+        setting: str = "",
+        also: Sequence[str] = (),
+        **attributes: Any,
     ) -> None:
-        super().__init__(*args, **attributes)
+        super().__init__([*names, *also], **attributes)
+        self.also = tuple(also)
         self.section = section
         self.rare = rare
         self.setting = setting
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         record = super().get_help_record(ctx)
-        if record is None or not self.setting:
-            return record
-        value = f"the setting `{self.setting}`" if ctx.meta.get(REFERENCE) else value_in_force(self.setting)
-        return record[0], f"{record[1]}  [default: {value}]"
+        if record is None:
+            return None
+        names, sentence = record
+        for name in self.also:
+            names = re.sub(rf", {re.escape(name)}(?= |$)", "", names)
+        if self.setting:
+            value = f"the setting `{self.setting}`" if ctx.meta.get(REFERENCE) else value_in_force(self.setting)
+            sentence = f"{sentence}  [default: {value}]"
+        return names, sentence
 
 
 def value_in_force(setting: str) -> str:

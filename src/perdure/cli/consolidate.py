@@ -21,12 +21,18 @@ if TYPE_CHECKING:
 _EXAMPLES: Final = (
     "perdure consolidate",
     "perdure consolidate --dry-run",
-    "perdure consolidate --conversation support-42 --json",
+    "perdure consolidate --conversation-id support-42 --json",
 )
 
 
 @command("consolidate", examples=_EXAMPLES)
-@option("--conversation", metavar="ID", help="Only the episodes of this conversation.")
+@option(
+    "--conversation-id",
+    "conversation",
+    also=("--conversation",),
+    metavar="ID",
+    help="Only the episodes of this conversation.",
+)
 @DRY_RUN
 def main(target: Target, *, conversation: str | None, dry_run: bool) -> View:
     """Make facts of the episodes that wait.

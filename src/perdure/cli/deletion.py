@@ -20,11 +20,11 @@ _VERBS: Final = {"soft": "forget", "hard": "erase"}
 _OF_A_COPY: Final = {"found": "Goes with it: {}.", "removed": "Removed from {}.", "kept": "Not changed: {}."}
 
 
-_EXCEPT: Final = option("--except", "keep", multiple=True, metavar="REF", help="Keep this memory. Repeatable.")
+_KEEP: Final = option("--keep", also=("--except",), multiple=True, metavar="REF", help="Keep this memory. Repeatable.")
 
 
 def deletion_options(function: Function) -> Function:
-    for decorate in (DRY_RUN, CONFIRM, YES, _EXCEPT):
+    for decorate in (DRY_RUN, CONFIRM, YES, _KEEP):
         function = decorate(function)
     return function
 

@@ -18,7 +18,7 @@ from perdure.model import Record
 _EXAMPLES: Final = (
     "perdure episodes",
     'perdure episodes "the move to Osaka"',
-    "perdure episodes --conversation support-42 --json",
+    "perdure episodes --conversation-id support-42 --json",
 )
 _COLUMNS: Final[tuple[Column[Record], ...]] = (
     Column("#", lambda record: str(record.number), "bold cyan", number=True),
@@ -31,7 +31,13 @@ _COLUMNS: Final[tuple[Column[Record], ...]] = (
 
 @command("episodes", examples=_EXAMPLES)
 @click.argument("query", required=False)
-@option("--conversation", metavar="ID", help="Only episodes of this conversation.")
+@option(
+    "--conversation-id",
+    "conversation",
+    also=("--conversation",),
+    metavar="ID",
+    help="Only episodes of this conversation.",
+)
 @option("--limit", "-l", type=int, default=10, show_default=True, help="Maximum number of results.")
 def main(target: Target, *, query: str | None, conversation: str | None, limit: int) -> View:
     """List or search the episodes of conversations.

@@ -61,7 +61,7 @@ def main(
     """
     chosen = {} if related == "derived" else {"related": related}
     meant = references_or_sentence(what)
-    again = partial(target.hint, "erase", *what, **chosen, **options, **{"except": keep})
+    again = partial(target.hint, "erase", *what, **chosen, **options, keep=keep)
     with target.memory() as memory:
         store_waiting(target, memory)
         call = partial(memory.erase, meant, related=related, keep=list(keep), **given_options(options))

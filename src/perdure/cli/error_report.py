@@ -57,9 +57,10 @@ def _describe(error: BaseException) -> tuple[dict[str, object], int]:
         code, exit_code = "interrupted", INTERRUPTED
         sentence, remedy = "Interrupted.", "" if notes else "Everything reported as stored is saved."
     elif isinstance(error, click.ClickException):
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        code, exit_code, sentence = "usage", error.exit_code, error.format_message()
-        remedy = f"`{context.command_path if context else 'perdure'} --help` shows how it is used."
+        from perdure.cli.wrong_use import remedy_of_wrong_use, sentence_of_wrong_use
+
+        code, exit_code, sentence = "usage", error.exit_code, sentence_of_wrong_use(error)
+        remedy = remedy_of_wrong_use(error)
     elif isinstance(error, OSError) and error.strerror:
         path = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
         code, sentence = "file", f"{path}{error.strerror}."

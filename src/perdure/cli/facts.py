@@ -24,7 +24,7 @@ _EXAMPLES: Final = (
     "perdure facts",
     'perdure facts "where does she live"',
     "perdure facts --about Ada",
-    "perdure facts --category guideline --conversation support-42",
+    "perdure facts --category guideline --conversation-id support-42",
     "perdure facts --history --json",
 )
 
@@ -32,7 +32,13 @@ _EXAMPLES: Final = (
 @command("facts", examples=_EXAMPLES)
 @click.argument("query", required=False)
 @option("--about", metavar="NAME", help="Only what is known of this person or thing, by category.")
-@option("--conversation", metavar="ID", help="Only what was learned in this conversation.")
+@option(
+    "--conversation-id",
+    "conversation",
+    also=("--conversation",),
+    metavar="ID",
+    help="Only what was learned in this conversation.",
+)
 @option("--category", shell_complete=completing(FACT_CATEGORIES), metavar="C", help="Only facts of this category.")
 @option("--history", is_flag=True, help="Include facts that are no longer true, and what replaced them.")
 @option("--limit", "-l", type=int, default=20, show_default=True, help="Maximum number of results.")

@@ -58,7 +58,7 @@ KEY_OPTION: Final = (
 ORIGIN_OPTIONS: Final = (
     _one("--source-project", ORIGIN, "The project it was learned in.", rare=True),
     _one("--conversation-id", ORIGIN, "The conversation it belongs to.", rare=True),
-    _one("--session-id", ORIGIN, "The session it comes from."),
+    option("--session", "session_id", also=("--session-id",), section=ORIGIN, help="The session it comes from."),
     _one("--channel", ORIGIN, "The channel it came through.", rare=True),
     _one("--spec-folder", ORIGIN, "The folder of the specification it belongs to.", rare=True),
     _one("--file-path", ORIGIN, "The file it stands in.", rare=True),

@@ -12,7 +12,7 @@ import click
 
 from perdure.cli.command import FilePath, Target, command, option
 from perdure.cli.confirm import DRY_RUN
-from perdure.cli.imported_view import imported_view, source_file
+from perdure.cli.imported_view import by_meaning_later, imported_view, source_file
 from perdure.cli.progress import Bar
 from perdure.cli.render import View
 from perdure.cli.terminal import dim, err, note, safe
@@ -31,6 +31,7 @@ _EXAMPLES: Final = (
     "perdure import memories.jsonl --trusted",
     "perdure import notes-from-a-colleague.jsonl -n team",
     "perdure import notes.csv",
+    "perdure import notes.json --text-field content",
     "perdure import notes.md",
     "perdure import ~/vault --trusted",
     "perdure import chatgpt-export.zip --dry-run",
@@ -52,17 +53,26 @@ _MOST_UNREAD: Final = 20
 )
 @option("--revive", is_flag=True, help="Also import what was deleted or changed here later; only of an export.")
 @option("--all-namespaces", is_flag=True, help="Restore each memory of an export into its original namespace.")
+@option(
+    "--text-field",
+    metavar="NAME",
+    default="text",
+    show_default=True,
+    help="Which column of a table, or field of JSON objects, holds the text; other fields go into the metadata.",
+)
 @DRY_RUN
-def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, **options: bool) -> View:
+def main(
+    target: Target, *, path: str | None, tool: str | None, text_field: str, dry_run: bool, **options: bool
+) -> View:
     """Read memories from a file of `export`, or of another tool.
 
     Perdure recognises what PATH is: an export (one JSON object per line, of which only `text` is needed; or an array of
-    them), a table (CSV, with a column `text`), a Markdown file or a folder of them, the rules of an editor
-    (`.cursorrules`, `.mdc`), memory files of a project (`specs`), transcripts of Claude Code or Codex, a database of
-    another memory tool, the file of the reference memory server; an export of ChatGPT, Claude, Gemini (Takeout),
-    OpenMemory or Letta, as a zip file or as the folder or file in it; what mem0, claude-mem, Chroma or a store of
-    LangGraph keep; a `.txt` file into which you pasted what a chat remembers of you. `-` is an export on standard
-    input. Plain lines are what `perdure remember --lines` reads.
+    them), a table (CSV, with a column `text` or one that --text-field names), a Markdown file or a folder of them, the
+    rules of an editor (`.cursorrules`, `.mdc`), memory files of a project (`specs`), transcripts of Claude Code or
+    Codex, a database of another memory tool, the file of the reference memory server; an export of ChatGPT, Claude,
+    Gemini (Takeout), OpenMemory or Letta, as a zip file or as the folder or file in it; what mem0, claude-mem, Chroma
+    or a store of LangGraph keep; a `.txt` file into which you pasted what a chat remembers of you. `-` is an export on
+    standard input. Plain lines are what `perdure remember --lines` reads.
     docs/import.md tells what becomes of each.
 
     Perdure checks an export first: if one line is bad, nothing is stored. Memories that are stored already stay as they
@@ -85,14 +95,27 @@ def main(target: Target, *, path: str | None, tool: str | None, dry_run: bool, *
         sources = sources_of(str(tool), target.project, home, os.environ)
     if path is not None and (not sources or sources[0].kind in {"records", "table", "Markdown export"}):
         kind = sources[0].kind if sources else "records"
-        table = read_table(Path(path)) if kind == "table" else None
+        table = read_table(Path(path), text_field) if kind == "table" else None
         folder = folder_records(Path(path)) if kind == "Markdown export" else None
+        if kind == "records" and text_field != "text":
+            folder = objects_of(path, text_field)
         return import_records(target, path, table, folder, dry_run=dry_run, **options)
+    if text_field != "text":
+        raise click.UsageError("--text-field is for tables and for JSON objects that are memories.")
     if options["revive"]:
         raise click.UsageError("--revive is for exports; what else was forgotten stays so until its source changes.")
     if options["all_namespaces"]:
         raise click.UsageError("--all-namespaces is for exports; nothing else says a namespace.")
     return import_sources(target, sources, trusted=options["trusted"], dry_run=dry_run)
+
+
+def objects_of(path: str, text_field: str) -> list[Mapping[str, Any]]:
+    from perdure.bank.tables import records_of_objects
+    from perdure.lifecycle.import_export import placed_objects
+    from perdure.text_files import rereadable
+
+    with rereadable(source_file(path)) as stream:
+        return list(records_of_objects(placed_objects(stream), text_field))
 
 
 def import_records(
@@ -149,8 +172,7 @@ def import_sources(target: Target, sources: Sequence[Source], *, trusted: bool, 
     ]
     after += [note(safe(text)) for report in reports for text in report.notes]
     after += [dim(f"take it back: {target.hint('undo', report.batch)}") for report in reports if report.batch]
-    if any(report.batch for report in reports):
-        after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))
+    after += by_meaning_later(target, sum(report.inserted + report.updated for report in reports if report.batch))
     return View(json=list_document("imports", reports), lines=lines, after=after)
 
 

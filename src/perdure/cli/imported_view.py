@@ -30,6 +30,12 @@ def imported_view(target: Target, imported: Imported, line: str) -> View:
     if len(imported.evicted) > MOST_SHOWN:
         after.append(f"Evicted to make room, in all: {len(imported.evicted):,}.")
     after += map(note, imported.notes)
-    if target.embeds and imported.batch and imported.inserted + imported.updated > FEW_VECTORS:
-        after.append(dim(f"found by words now; by meaning after: {target.hint('work')}"))
+    after += by_meaning_later(target, imported.inserted + imported.updated)
     return View(json=imported, lines=[line], after=after)
+
+
+def by_meaning_later(target: Target, stored: int) -> list[str]:
+    """The next recall makes few vectors by itself; of more than that it is said how they are made."""
+    if not target.embeds or stored <= FEW_VECTORS:
+        return []
+    return [dim(f"found by words now; by meaning after: {target.hint('work')}")]

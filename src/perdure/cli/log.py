@@ -10,7 +10,7 @@ from perdure.cli.command import Target, command, option
 from perdure.cli.field_options import completing
 from perdure.cli.filter_options import FILTERS, SINCE, UNTIL
 from perdure.cli.render import View
-from perdure.cli.terminal import dim, glyphs, number_label, safe, width
+from perdure.cli.terminal import dim, glyphs, is_terminal_layout, number_label, safe, width
 from perdure.cli.text_layout import clip
 from perdure.clock import format_time
 from perdure.jsonable import log_document
@@ -21,6 +21,8 @@ _EXAMPLES: Final = (
     "perdure log --actor ana --since yesterday",
     "perdure log --operation forget --limit 5",
 )
+_PER_PAGE: Final = 20
+_FETCHED: Final = 1000
 _INDENT: Final = 7
 # The end of a batch's id is random, and `undo` takes it.
 _ID_CHARACTERS: Final = 8
@@ -28,7 +30,7 @@ _OPERATIONS: Final = get_args(Operation)
 
 
 @command("log", examples=_EXAMPLES)
-@option("--limit", "-l", type=int, default=20, show_default=True, help="Results per page.")
+@option("--limit", "-l", type=int, help="Results per page.  [default: 20; in a pipe, all]")
 @option("--before", type=int, metavar="SEQ", help="Start before this log entry, with older ones.")
 @option(
     "--batch",
@@ -42,16 +44,21 @@ _OPERATIONS: Final = get_args(Operation)
         help=f"of this kind: {', '.join(_OPERATIONS)}.")  # fmt: skip
 @SINCE
 @UNTIL
-def main(target: Target, *, limit: int, before: int | None, **filters: Any) -> View:
+def main(target: Target, *, limit: int | None, before: int | None, **filters: Any) -> View:
     """Show who did what, newest first.
 
     What one call did has one batch id; `perdure undo` takes it back. On a terminal the lines of one call stand below
-    the last characters of its id, which `undo` understands. In a pipe each change is one line: seq, batch, operation,
-    number, version, actor, surface, session, time, text.
+    the last characters of its id, which `undo` understands. In a pipe all changes are listed, each on one line: seq,
+    batch, operation, number, version, actor, surface, session, time, text.
     """
+    everything = limit is None and not target.json and not is_terminal_layout()
+    limit = _FETCHED if everything else _PER_PAGE if limit is None else limit
     with target.memory() as memory:
-        revisions = memory.log(before=before, limit=limit, **filters)
-    document = log_document(revisions, limit)
+        revisions = page = memory.log(before=before, limit=limit, **filters)
+        while everything and len(page) == limit:
+            page = memory.log(before=page[-1].seq, limit=limit, **filters)
+            revisions = [*revisions, *page]
+    document = log_document(revisions, len(revisions) + 1 if everything else limit)
     after = [] if revisions else ["Nothing of that kind has happened here."]
     if document["next"] is not None:
         after.append(dim(f"more: {target.hint('log', before=document['next'], limit=limit, **filters)}"))

@@ -32,7 +32,7 @@ def main(target: Target, *, refs: tuple[str, ...]) -> View:
                 if last.record is None:
                     raise NotFound(
                         f"Memory #{last.number} was erased; nothing of it is left to restore.",
-                        remedy=f"What is left is when it changed: perdure history {last.number}",
+                        remedy=f"Its history still says when it changed: perdure history {last.number}",
                     ) from None
             raise
     document = restore_document(restored)

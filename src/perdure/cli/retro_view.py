@@ -45,7 +45,7 @@ def _after(target: Target, result: RetroResult) -> Iterator[str]:
         yield dim("dry run: nothing was written")
     yield from map(note, result.notes)
     if not (result.learnings or result.confirmed or result.challenged or result.stale):
-        yield from empty_answer("Nothing was said of an entry, and none is stale.")
+        yield from empty_answer("No entry was judged, and none is stale.")
     if result.vectors_pending:
         yield dim(f"{result.vectors_pending:,} memories wait for their vectors: {target.hint('work')}")
     if result.batch:

@@ -27,7 +27,7 @@ _EXAMPLES: Final = ("perdure review", "perdure review accept 7", "perdure review
 @click.argument("answer", type=click.Choice(_ANSWERS), required=False)
 @click.argument("number", type=int, required=False, metavar="[N]")
 @option("--kind", shell_complete=completing(_KINDS), metavar="KIND", help=f"Only proposals to {' or '.join(_KINDS)}.")
-@option("--keep", type=int, metavar="N", help="Of a conflict, the memory that is true.  [default: the newer one]")
+@option("--keep", type=int, metavar="N", help="The memory that is true, for a conflict.  [default: the newer one]")
 @option("--limit", "-l", type=int, default=20, show_default=True, help="Maximum number of proposals.")
 def main(
     target: Target, *, answer: str | None, number: int | None, kind: str | None, keep: int | None, limit: int

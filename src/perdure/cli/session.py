@@ -98,7 +98,7 @@ def explain(target: Target, *, session: str | None, last: bool, project: str) ->
                 remedy = f"What one would be told now: {target.hint('session', 'explain')}"
                 raise NotFound("No session was told anything here yet.", remedy=remedy)
             raise NotFound(
-                "What that session was told is not known any more.", remedy="`perdure session list` lists sessions."
+                "It is no longer known what that session was told.", remedy="`perdure session list` lists sessions."
             )
         kept = kept or start_without_text(prompts[-1])
         document = {
@@ -383,7 +383,9 @@ def _last_writer(memory: Memory) -> str:
     if chosen is None and list_sessions(memory, limit=1):
         raise NotFound("No session wrote anything that is still there.", remedy="`perdure session list` lists them.")
     if chosen is None:
-        raise NotFound("There is no session yet.", remedy="The hooks of a coding agent make one, and --session-id.")
+        raise NotFound(
+            "There is no session yet.", remedy="The hooks of a coding agent make one, and `perdure remember --session`."
+        )
     return chosen
 
 

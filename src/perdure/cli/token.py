@@ -57,7 +57,7 @@ def main(ctx: click.Context) -> None:
     "create",
     examples=(
         "perdure token create my-agent",
-        "perdure token create reader --scope read --namespace team --expires 30d",
+        "perdure token create reader --scope read --namespace team --expires-at 30d",
         "perdure token create me --scope read --scope write --scope delete --writer person --all-namespaces",
     ),
     several=True,
@@ -78,7 +78,7 @@ def main(ctx: click.Context) -> None:
     show_default=True,
     help="As whom it writes: a model may do less.",
 )
-@option("--expires", "expires_at", help="Until when it counts, such as 30d.", **time_option("expires_at"))
+@option("--expires-at", also=("--expires",), help="Until when it counts, such as 30d.", **time_option("expires_at"))
 def create(
     target: Target,
     *,

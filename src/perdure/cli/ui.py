@@ -23,7 +23,7 @@ _NEEDED: Final = ("starlette", "uvicorn")
 @command("ui", examples=_EXAMPLES, creates=True)
 @option("--port", type=click.IntRange(0, 65535), default=0, help="The port.  [default: a free one]")
 @option("--no-open", is_flag=True, help="Print the link alone; open no browser.")
-@option("--close", is_flag=True, help="End all visits of the page of this store, and the links that nobody used.")
+@option("--close", is_flag=True, help="End all visits of the page of this store, and the unused links.")
 def main(target: Target, *, port: int, no_open: bool, close: bool) -> View:
     """See what is remembered in your browser, correct it, take it back.
 

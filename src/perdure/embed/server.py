@@ -160,9 +160,7 @@ class ServerEmbedder:
             raise as_embedder_error(error, no_model) from error
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             form = f"{type(error).__name__}: {error}".rstrip(".")
-            raise EmbedderUnavailable(
-                f"The answer of {provider} has not the form that it documents: {form}."
-            ) from error
+            raise EmbedderUnavailable(f"The answer of {provider} does not have the documented form: {form}.") from error
         if len(vectors) != len(texts):
             raise EmbedderUnavailable(f"{provider} answered with {len(vectors)} vectors for {len(texts)} texts.")
         for vector in vectors:

@@ -37,7 +37,7 @@ def retry_episode(services: Services, parked: Parked, batch: WriteBatch) -> bool
         return True
     model = model_to_ask(services.settings)
     if model is None:
-        raise ModelUnavailable("No language model is to be asked about episodes.", remedy=_NAME_A_MODEL)
+        raise ModelUnavailable("The settings allow no language model to be asked about episodes.", remedy=_NAME_A_MODEL)
     try:
         about = describe(services, model, messages, Background())
     except ModelOutputInvalid as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, cast
 
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from perdure import __version__, errors
-from perdure.errors import BadRequest, InvalidInput, NoRoute, PerdureError, shown
+from perdure.errors import BadRequest, NoRoute, PerdureError
 from perdure.http.answers import example_of
 from perdure.http.conversation_api import CONVERSATION_API
 from perdure.http.events import EVENTS
@@ -21,6 +21,7 @@ from perdure.http.mcp_endpoint import MCP
 from perdure.http.other_routes import CONVERSATIONS, FINDING, LEARNING, LOG, MEMORIES, UPKEEP, add_health
 from perdure.http.problems import problem, unexpected
 from perdure.http.routing import Routes, Serving, add_routes
+from perdure.http.wrong_values import invalid_input
 
 TABLES: Final[tuple[Routes, ...]] = (
     MEMORIES,
@@ -86,17 +87,6 @@ def build_app(serving: Serving) -> FastAPI:
     app.add_exception_handler(HTTPException, http_refusal)
     app.add_exception_handler(Exception, unforeseen)
     return app
-
-
-async def invalid_input(_request: Request, error: Exception) -> Response:
-    """A value of the wrong type: where it stands, and what is wrong, without the value."""
-    faults = cast("RequestValidationError", error).errors()
-    first = cast("dict[str, Any]", faults[0]) if faults else {}
-    where = cast("Sequence[object]", first.get("loc", ()))
-    place = ".".join(str(part)[:60] for part in where)
-    if first.get("type") == "json_invalid":
-        return problem(BadRequest("The body is not JSON."))
-    return problem(InvalidInput(f"{shown(place)} is wrong: {first.get('msg', 'it cannot be read')}."))
 
 
 async def http_refusal(request: Request, error: Exception) -> Response:

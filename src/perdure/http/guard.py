@@ -44,6 +44,11 @@ _BEARER: Final = "bearer"
 _BODY_SECONDS: Final = 30
 _ENDED: Final = "The server ended before this was done."
 _LOOK: Final = "Start the server, look whether it was done all the same, and ask again if it was not."
+_FOR_PEOPLE: Final = """\
+Perdure answers programs here, and every request needs a token.
+A page for people: start the server with `perdure serve --ui`, or use `perdure ui` on its machine.
+What programs may ask: /openapi.json
+"""
 # The label of requests that match no route, so that a client cannot fill the metrics with names.
 _NO_ROUTE: Final = "none"
 
@@ -109,8 +114,10 @@ class Guard:
             route = getattr(scope.get("route"), "path", _NO_ROUTE)
             self._metrics.count(scope["method"], route, status, perf_counter() - begun)
 
-    def _refusal(self, error: PerdureError, _scope: Scope) -> Response:
-        """In which form this server says no."""
+    def _refusal(self, error: PerdureError, scope: Scope) -> Response:
+        """In which form this server says no. Who opens its bare address is a person, and reads a text."""
+        if isinstance(error, Unauthenticated) and scope["path"] == "/":
+            return Response(_FOR_PEOPLE, 401, {"WWW-Authenticate": "Bearer"}, "text/plain")
         return problem(error)
 
     def _check_host(self, headers: dict[str, str], scope: Scope) -> None:

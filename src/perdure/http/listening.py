@@ -48,7 +48,8 @@ def listen(host: str, port: int, allowed: tuple[str, ...] = ()) -> Listening:
         ) from error
     shown_host = f"[{host}]" if ":" in host else host
     names = {name.lower().strip("[]") for name in (*allowed, *(() if host in _ANY else (host,)))}
-    hosts = frozenset(names | (LOOPBACK_HOSTS if is_loopback else frozenset[str]()))
+    # Every address of a machine is also its own: a health check on it needs no name.
+    hosts = frozenset(names | (LOOPBACK_HOSTS if is_loopback or host in _ANY else frozenset[str]()))
     return Listening(opened, f"http://{shown_host}:{opened.getsockname()[1]}", hosts, is_loopback)
 
 

@@ -318,7 +318,7 @@ def retry(services: Services, parked: Parked, batch: WriteBatch) -> bool:
         return True
     engine = engine_of(services)
     if not isinstance(engine, ModelEngine):
-        raise ModelUnavailable("No language model is to be asked to consolidate.", remedy=_NAME_A_MODEL)
+        raise ModelUnavailable("The settings allow no language model to be asked to consolidate.", remedy=_NAME_A_MODEL)
     group = waiting[places[0] : places[0] + MOST_EPISODES]
     task = read_task(services, parked.namespace, conversation, group)
     try:

@@ -132,7 +132,9 @@ def find_open(
             f"There is no proposal {shown(ref)}.", remedy=Remedy(Run("review"), " lists what waits.")
         ) from error
     if kind_of(record) is None:
-        raise NotFound(f"Memory #{record.number} is no proposal.", remedy=Remedy(Run("review"), " lists what waits."))
+        raise NotFound(
+            f"Memory #{record.number} is not a proposal.", remedy=Remedy(Run("review"), " lists what waits.")
+        )
     opened = open_proposal(reader, record, services.context.clock())
     if opened is None:
         answer = record.metadata.get(DECISION)

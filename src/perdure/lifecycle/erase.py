@@ -132,7 +132,7 @@ def erase(
             kept = () if follow else note_on_derived(reader, selection.records)
         if both := sorted(selection.kept & {record.number for record in found.records}):
             raise Conflict(
-                f"{numbers_in_words(both)} is to be kept, and was made of what is to be erased.",
+                f"{numbers_in_words(both)} should be kept, but was made of what should be erased.",
                 remedy=Remedy(
                     "Keep what it was made of as well; ",
                     Run("erase", related="none"),

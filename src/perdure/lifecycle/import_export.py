@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -57,6 +58,7 @@ Decision: TypeAlias = Literal["inserted", "updated", "present", "skipped_deleted
 FORMAT: Final = 1
 _RECORDS_PER_TRANSACTION: Final = 128
 _IMPORTED: Final = "import"
+_CORRECT: Final = "Correct the line named and import again; nothing was stored from it."
 _MAX_LINE: Final = 1 << 23
 _MAX_ARRAY: Final = 1 << 28
 _WHAT_IS_READ: Final = (
@@ -363,10 +365,7 @@ def _check(
             record = cast("Mapping[str, Any]", item)
             unknown = next((name for name in record if name not in RECORD_FIELDS), None)
             if unknown is not None:
-                hint = "its words go under `text`, and " if "text" not in record else ""
-                raise ImportFailed(
-                    f"A memory has no field {shown(unknown)}; {hint}what is your own goes under `metadata`."
-                )
+                raise unknown_field(unknown, has_text="text" in record)
             given = {name: value for name, value in record.items() if value is not None}
             if namespace is None and "namespace" not in given:
                 raise ImportFailed("It does not say its namespace.")
@@ -408,7 +407,17 @@ def _check(
             kept_state = state if state in kept_states else None
             yield ImportRecord(own, fields, stated_at, kept_state, bool(notes), use, id)
         except PerdureError as error:
-            raise ImportFailed(f"{place}: {error.sentence}") from error
+            advice = error.advice if isinstance(error, ImportFailed) else None
+            raise ImportFailed(f"{place}: {error.sentence}", remedy=advice) from error
+
+
+def unknown_field(name: str, *, has_text: bool) -> ImportFailed:
+    """Of a record without `text` it may be the field that holds the words."""
+    hint = "" if has_text else "its words go under `text`, and "
+    said = f"A memory has no field {shown(name)}; {hint}what is your own goes under `metadata`."
+    named = f"--text-field {shlex.quote(name)}"
+    remedy = Remedy(_CORRECT, cli=f"{_CORRECT} Or say which field holds the text, such as {named}.")
+    return ImportFailed(said, remedy=None if has_text else remedy)
 
 
 def claims_of_strangers(fields: Mapping[str, Any]) -> dict[str, Any]:

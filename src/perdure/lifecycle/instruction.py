@@ -167,9 +167,9 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
         raise says_what_stays(denial)
     if said := question_in(quoted.unquoted) if not denial else None:
         raise InvalidInput(
-            f"The instruction says {shown(said)}. It asks, wishes or tells, and does not say what is to go.",
-            remedy="Say only what is to go, as in `everything about tea`, or name it by number or key. Put a text that "
-            "holds such words in double quotes. Nothing was changed.",
+            f"The instruction says {shown(said)}. It asks, wishes or tells, and does not say what should go.",
+            remedy="Say only what should go, as in `everything about tea`, or name it by number or key. Put a text "
+            "that holds such words in double quotes. Nothing was changed.",
         )
     # Nothing was stored in times to come: there, `the trip next week` is what a memory speaks of.
     # Nor is what a memory says the time at which it was stored: `forget that I drink no coffee after four`.
@@ -222,8 +222,8 @@ def _sentence(text: str, now: datetime, *, scoped: bool) -> Instruction:
 
 def says_what_stays(said: str) -> InvalidInput:
     return InvalidInput(
-        f"The instruction says {shown(said)}. Its words are only searched for, so it could remove what is to stay.",
-        remedy="Say only what is to go, or name it by number or key. Put a text that holds such a word in double "
+        f"The instruction says {shown(said)}. Its words are only searched for, so it could remove what should stay.",
+        remedy="Say only what should go, or name it by number or key. Put a text that holds such a word in double "
         'quotes, as in "not before nine". Nothing was changed.',
     )
 

@@ -260,7 +260,7 @@ def retry(services: Services, parked: Parked, batch: WriteBatch) -> bool:
         return True
     model = next(iter(models_to_ask(services.settings)), None)
     if model is None:
-        raise ModelUnavailable("No language model is to be asked for keywords.", remedy=_NAME_A_MODEL)
+        raise ModelUnavailable("The settings allow no language model to be asked for keywords.", remedy=_NAME_A_MODEL)
     try:
         offered = ask_model(services, model, record)
     except ModelOutputInvalid as error:

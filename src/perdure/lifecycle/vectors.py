@@ -246,7 +246,7 @@ def delete_old_vectors(store: Store, target: Generation | None) -> list[str]:
             continue
         while store.drop_vectors(stats.generation, _DROPPED_AT_ONCE) == _DROPPED_AT_ONCE:
             pass
-        notes.append(f"Deleted {_described(stats)}, which answered no more.")
+        notes.append(f"Deleted {_described(stats)}, which was no longer in use.")
     return notes
 
 

@@ -48,7 +48,8 @@ def difference(revisions: Sequence[Revision], before: int | None, after: int | N
     newer, new = _with_record(revisions, revisions[-1].version if after is None else after)
     if before is None and not newer.lineage:
         raise NotFound(
-            f"Version {newer.version} of memory #{newer.number} is the first; there is nothing to compare it with.",
+            f"Version {newer.version} of memory #{newer.number} is the first; there is nothing to compare it with. "
+            "Tags and such make no new version.",
             remedy=Remedy("See everything that happened to it: ", Run("history", newer.number)),
         )
     older, old = _with_record(revisions, newer.lineage[-1] if before is None else before)
@@ -67,7 +68,7 @@ def _with_record(revisions: Sequence[Revision], number: int) -> tuple[Version, R
     if newest.change.operation == "erase":
         raise NotFound(
             f"Memory #{newest.number} was erased on {local_day(newest.change.at)}; no version of it is left.",
-            remedy=Remedy("What is left is when it changed: ", Run("history", newest.number)),
+            remedy=Remedy("Its history still says when it changed: ", Run("history", newest.number)),
         )
     raise NotFound(
         f"Version {number} of memory #{newest.number} was not kept, because versioning was off.",

@@ -319,7 +319,7 @@ def id_of_long_message(beginning: bytes, end: bytes) -> str | int | None:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def serve(protocol: Protocol) -> NoReturn:

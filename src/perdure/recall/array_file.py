@@ -194,7 +194,7 @@ def _read_head(descriptor: int) -> tuple[dict[str, Any], list[_Section]]:
     first = os.pread(descriptor, len(_MAGIC) + 16, 0)
     size, checksum = (int.from_bytes(first[at : at + 8], "little") for at in (len(_MAGIC), len(_MAGIC) + 8))
     if not first.startswith(_MAGIC) or size > _MOST_HEAD:
-        raise ArrayFileUnusable("it is no index of this version")
+        raise ArrayFileUnusable("it is not an index of this version")
     content = os.pread(descriptor, size, len(first))
     if len(content) != size or zlib.crc32(content) != checksum:
         raise ArrayFileUnusable("its head is damaged")

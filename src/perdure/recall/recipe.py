@@ -110,7 +110,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "conversation_weight": "with `evidence`: how much it counts who is meant, what was said just before and after a "
     "memory, and whether it only asks; 1 is as measured",
     "learned_discount": "by how much a fact that was learned from a conversation counts less than what was said there, "
-    "which it repeats. With it, a fact that holds no more counts for the one that took its place",
+    "which it repeats. With it, a fact that is no longer true counts for the one that took its place",
     "min_relevance": "nothing that fits less well is an answer, from 0 to 1; 0 fills the limit whatever fits",
 }
 

@@ -175,7 +175,7 @@ def with_successors(
         # What fits stays in the answer: it is dated, and says what holds instead.
         fit = max(fit, min(hit.relevance, request.min_relevance))
         score = fit if request.recipe.is_relevance else hit.score * fit / hit.relevance
-        about = f"It holds no more: {one.outdated}."
+        about = f"It is no longer true: {one.outdated}."
         placed[key] = replace(with_relevance(hit, fit, score, "outdated", about, request), outdated=one.outdated)
     return dict(sorted(placed.items(), key=lambda item: (-item[1].score, item[1].outdated is not None)))
 

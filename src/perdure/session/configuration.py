@@ -236,9 +236,9 @@ class _Values:
             return provider
         if provider in HOSTS and is_tracked(path):
             self.problems.append(
-                f"memory_embedding_provider is {provider}, but git tracks the file: others can change it, so it is no "
-                "leave to send texts away. Take it out of git (`git rm --cached`), or set embedder and egress in "
-                "perdure.toml."
+                f"memory_embedding_provider is {provider}, but git tracks the file: others can change it, so it does "
+                "not allow texts to be sent away. Take it out of git (`git rm --cached`), or set embedder and egress "
+                "in perdure.toml."
             )
             return None
         return f"{provider}:{model or MODELS[provider]}"

@@ -80,7 +80,7 @@ def _list(told: Mapping[str, object], key: str) -> list[object]:
 def check_learning(value: object) -> Learning:
     """One learning as it was told. What it is, and why it matters, must be there."""
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{shown(value)} is no learning.", remedy=_SHAPE)
+        raise InvalidInput(f"{shown(value)} is not a learning.", remedy=_SHAPE)
     told = cast("Mapping[str, object]", value)
     if unknown := next((key for key in told if key not in _LEARNING_KEYS), None):
         raise InvalidInput(f"A learning has no {shown(unknown)}.", remedy=f"It has {', '.join(_LEARNING_KEYS)}.")

@@ -36,7 +36,7 @@ def parse_jsonc(text: str) -> Any:
     """The value; a `json.JSONDecodeError` knows the line that is wrong."""
 
     def refuse(constant: str) -> NoReturn:
-        raise json.JSONDecodeError(f"{constant} is no JSON", plain, max(plain.find(constant), 0))
+        raise json.JSONDecodeError(f"{constant} is not JSON", plain, max(plain.find(constant), 0))
 
     plain = plain_json(text)
     return json.loads(plain, parse_constant=refuse)

@@ -98,7 +98,7 @@ class PageApp:
             secret = rules.admissions.exchange(rules.port, request.query_params.get("link", "")[:200])
             wrong = "That link was used before, or is older than ten minutes. Ask for a new one."
         else:
-            wrong = "That is no token of this store, or it does not count any more."
+            wrong = "That is not a token of this store, or it is no longer valid."
             try:
                 if rules.tokens is not None:
                     token = rules.tokens.find((sent.get("token") or ("",))[0].strip())
@@ -203,7 +203,7 @@ def page_application(serving: Serving, rules: PageRules, settings: Settings) -> 
 
 
 class PageFirst:
-    """The page at `/ui/`, and everything else as before; without anything else, everything leads to the page."""
+    """The page at `/ui/`, to which the bare address leads, and everything else as before."""
 
     def __init__(self, page: ASGIApp, rest: ASGIApp | None) -> None:
         self._page, self._rest = page, rest
@@ -214,7 +214,7 @@ class PageFirst:
         path: str = scope["path"]
         if path.startswith(PREFIX):
             await self._page(scope, receive, send)
-        elif path == PREFIX[:-1] or (self._rest is None and path == "/"):
+        elif path in {"/", PREFIX[:-1]}:
             await Response(b"", 307, {"Location": PREFIX[1:]})(scope, receive, send)
         elif self._rest is not None:
             await self._rest(scope, receive, send)

@@ -26,7 +26,7 @@ _TALLIES: Final = (
     "records", "history", "entries", "tags", "links", "statistics", "counters", "chain", "payloads", "erased",
     "checkpoints", "vectors", "facts", "limits", "tombstones", "parked",
 )  # fmt: skip
-_ASK_OPERATOR: Final = "Ask whoever keeps the database to set it: docs/postgres.md says why."
+_ASK_OPERATOR: Final = "Ask the administrator of the database to set it: docs/postgres.md says why."
 
 
 class _Checkup:
