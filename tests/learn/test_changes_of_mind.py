@@ -14,7 +14,6 @@ from perdure.model import FACT_CATEGORIES, Record
 from perdure.settings import load
 
 # The judge does not know that one joins one company at a time.
-NOT_YET = pytest.mark.xfail(strict=True, reason="it takes knowledge of the world")
 AROUND = (("assistant", "Good to know."), ("user", "What is the plural of octopus?"), ("assistant", "Octopuses."))
 
 
@@ -49,7 +48,7 @@ def first_facts(memory: Memory, before: str, after: str, **who: Any) -> list[Rec
         ("I live in Lyon.", "We've just moved to Nice."),
         ("I work as a cook.", "I quit cooking."),
         ("I work as a cook.", "I became a pilot."),
-        pytest.param("I work at Renault.", "I joined Airbus.", marks=NOT_YET),
+        ("I work at Renault.", "I joined Airbus."),
         ("I love beer.", "I can't stand beer any more."),
         ("My dentist is Dr. Roux.", "My dentist is Dr. Petit now."),
         ("I have a cat named Zoe.", "Zoe died."),

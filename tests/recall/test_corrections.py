@@ -188,7 +188,11 @@ def test_of_two_statements_that_answer_equally_the_newer_one_stands_first(speake
             "The flat was sold, Mrs Brandt is the landlord these days.",
             "who is the landlord?",
         ),
-        ("Mi dentista está en la calle Mayor.", "Tengo dentista en la plaza Nueva ahora.", "¿dónde está el dentista?"),
+        (
+            "Mi gimnasio está en la calle Mayor.",
+            "Ahora voy a otro gimnasio, en la plaza Nueva.",
+            "¿dónde está el gimnasio?",
+        ),
     ],
 )
 def test_what_a_user_told_an_assistant_later_stands_first_in_any_language(

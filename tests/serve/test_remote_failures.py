@@ -257,8 +257,9 @@ def test_a_person_s_program_may_let_a_model_write(shared: RunningServer):
     with Memory(shared.started["url"], token=shared.owner, namespace="by a model", writer="model") as memory:
         assert memory.remember("Always be kind", tier="constitutional").record.tier != "constitutional"
         assert memory.log()[0].change.surface == "http (model)"
-        with pytest.raises(PerdureError, match="Only a person"):
-            memory.import_([{"text": "x"}], trusted=True)
+        memory.import_([{"text": "x", "trust": "high", "tier": "constitutional"}], trusted=True)
+        [imported] = [one for one in memory.list() if one.text == "x"]
+        assert (imported.trust, imported.tier) == ("normal", "normal")  # as where the store is a file
         person = memory.writing_as(writer="person", session="friday")
         assert person.remember("Be kind", tier="constitutional").record.tier == "constitutional"
         assert person.log()[0].change.session == "friday"

@@ -50,7 +50,7 @@ def test_what_it_cannot_do_is_said_and_the_rest_is_done():
         memory.remember("The ferry leaves at nine")
         with pytest.raises(errors.StoreUnable) as failed:
             memory.backup("copy.db")
-        assert "perdure export" in failed.value.cli_remedy
+        assert "perdure copy" in failed.value.cli_remedy
         with pytest.raises(errors.StoreUnable):
             memory.doctor(repair=True)
         assert [finding.level for finding in memory.doctor() if finding.check == "store"] == ["warning"]

@@ -55,6 +55,8 @@ _APART: Final = 0.5
 # the planning to Wednesday") and not what has changed.
 MAX_ENDED_AT_ONCE: Final = 2
 _SAME: Final = 0.5
+# From this cosine on two statements may be the same: less than where facts are compared, because the judge agrees, too.
+_SAME_FROM: Final = 0.93
 _ENDED: Final = "the newer one seems to end the older one"
 _OBSERVED: Final = (
     "#{} says the same in other words, so it was counted there. With a title, a tag or a key it would be a memory of "
@@ -234,7 +236,9 @@ class WriteComparison:
             return False
         if verdict.same < _SAME or not may_join(near.record, record):
             return False
-        alike = duplicate_verdict(split_role(near.record.text)[1], split_role(record.text)[1], near.cosine)
+        alike = duplicate_verdict(
+            split_role(near.record.text)[1], split_role(record.text)[1], near.cosine, at_least=_SAME_FROM
+        )
         return alike.verdict is Verdict.SAME
 
     def mark(self, writer: Writer, plan: Plan) -> Plan:
