@@ -98,7 +98,7 @@ def test_what_is_exported_can_be_imported_elsewhere(user: User, tmp_path: Path):
     file = tmp_path / "out.jsonl"
     answer = user.done("export", str(file))
     assert (answer.out, answer.err) == (f"Exported 2 memories to {file}\n", "")
-    assert "notes.csv holds JSON Lines." in user.done("export", str(file.parent / "notes.csv")).err
+    assert "notes.csv holds JSON Lines" in user.done("export", str(file.parent / "notes.csv")).err
     there = str(tmp_path / "other.db")
     answer = user.done("import", str(file), "--trusted", "-s", there, PERDURE_EMBEDDER="local")
     assert answer.out == "Imported 2: 2 new, 0 updated, 0 known.\n"

@@ -243,7 +243,7 @@ def test_a_sentence_that_says_what_is_to_stay_is_refused(client: Client, path: s
     for how in ({"confirm": True}, {"dry_run": True}, {}):
         refused = client("POST", path, {"what": "everything but Bob", **how})
         assert (refused.status, refused.code) == (422, "bad_input")
-        assert "what is to stay" in refused.json["detail"]
+        assert "what should stay" in refused.json["detail"]
     assert len(client("GET", "/v1/memories").json["records"]) == 1
 
 

@@ -49,8 +49,10 @@ async def invalid_input(request: Request, error: Exception) -> Response:
         sentence = f"There is no field {shown('.'.join(where[1:]))} here."
         return problem(InvalidInput(sentence, remedy=suggestion(where[-1], known)))
     place = ".".join(where[1:]) or "body"
-    wanted = _WANTED.get(kind, "is wrong: " + str(first.get("msg", "it cannot be read")))
-    return problem(InvalidInput(f"{shown(place)} {wanted.format_map(first.get('ctx', {}))}."))
+    wanted = _WANTED.get(kind)
+    # What somebody gave may hold braces.
+    said = wanted.format_map(first.get("ctx", {})) if wanted else f"is wrong: {first.get('msg', 'it cannot be read')}"
+    return problem(InvalidInput(f"{shown(place)} {said}."))
 
 
 def fields_of_body(request: Request) -> Collection[str]:

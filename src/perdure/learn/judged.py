@@ -153,9 +153,7 @@ class Judging:
         """How likely each message ends the fact near it. The judge is not asked where it cannot change the answer."""
         found = [self._without_words(reader, message, near) for message, near in pairs]
         hopeful = [place for place, evidence in enumerate(found) if evidence.likelihood >= LIKELY]
-        texts = {
-            place: both_sayings(self.saying(reader, pairs[place][1].fact), pairs[place][0].saying) for place in hopeful
-        }
+        texts = {place: as_said(self.saying(reader, pairs[place][1].fact), pairs[place][0].saying) for place in hopeful}
         self._look_at(texts.values())
         for place, pair in texts.items():
             found[place] = found[place]._replace(messages=self._known[pair])
@@ -190,7 +188,7 @@ class Judging:
         self._known.update((pair, verdict.ends) for pair, verdict in zip(new, self._ask(new), strict=True))
 
 
-def both_sayings(older: SourceMessage, newer: SourceMessage) -> tuple[str, str]:
+def as_said(older: SourceMessage, newer: SourceMessage) -> tuple[str, str]:
     """What was said at both times. One person's own words say most: to tell a chat in the third person bends it."""
     is_one_person = older.said and newer.said and older.speaker == newer.speaker
     return (older.said, newer.said) if is_one_person else (older.text, newer.text)

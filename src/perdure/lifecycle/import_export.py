@@ -415,7 +415,7 @@ def unknown_field(name: str, *, has_text: bool) -> ImportFailed:
     """Of a record without `text` it may be the field that holds the words."""
     hint = "" if has_text else "its words go under `text`, and "
     said = f"A memory has no field {shown(name)}; {hint}what is your own goes under `metadata`."
-    named = f"--text-field {shlex.quote(name)}"
+    named = f"--text-field {shlex.quote(str(name))}"
     remedy = Remedy(_CORRECT, cli=f"{_CORRECT} Or say which field holds the text, such as {named}.")
     return ImportFailed(said, remedy=None if has_text else remedy)
 
