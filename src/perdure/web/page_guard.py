@@ -132,7 +132,7 @@ class PageGuard(Guard):
                     return found
         return None
 
-    def _refusal(self, error: PerdureError, _scope: Scope) -> Response:
+    def _refusal(self, error: PerdureError, scope: Scope) -> Response:  # noqa: ARG002 - every address is for people
         if isinstance(error, Unauthenticated):
             body = sign_in_page(has_tokens=self._page.tokens is not None)
         else:
