@@ -32,7 +32,7 @@ MOST_UNASKED: Final = 5
 # itself. Where the best learning of the project reaches the first relevance it is told, and others from the second
 # on. `python -m bench.told --fit` chooses the limits here.
 _SHARE_OF_BEST: Final = 0.5
-_BEST_FITS: Final = 0.39
+_BEST_FITS: Final = 0.41
 _OTHERS_FIT: Final = 0.41
 # A learning of another project answers by itself from this relevance on: with the words of a prompt more is near.
 _ANSWERS_PROMPT: Final = 0.6

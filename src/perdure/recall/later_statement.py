@@ -24,8 +24,8 @@ from perdure.values import replace
 if TYPE_CHECKING:
     from perdure.recall.keyword_search import Key
 
-# How much less evidence the later one may have, in log-odds, without and with a word of change. By logistic regression
-# on the questions of our chats, with those of LoCoMo at a twentieth of their number (docs/design.md).
+# How much less evidence the later one may have, in log-odds, without and with a word of change. Of a few pairs of
+# limits the best on four sets of our chats together (bench/learn.md); people's talks are not touched by them.
 NEARLY: Final = 0.2
 NEARLY_CHANGED: Final = 0.7
 # Two statements within this time are both meant.
