@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from learn.proposals import proposed
 from web.pages import Page, page_of
 
@@ -289,6 +290,39 @@ def test_pairs_are_decided_and_each_decision_is_taken_back(tmp_path: Path, clock
         assert memory.history(second.number)[-1].record.state != "active"  # pyright: ignore[reportOptionalMemberAccess]
         page.do(kept, "undo")
         assert memory.history(second.number)[-1].record.state == "active"  # pyright: ignore[reportOptionalMemberAccess]
+
+
+ODD = ("", " ", "x", "-1", "1.5", "nan", "1e999", "on", "\x00", "9" * 30, "²", "before-refactor", "5f0c9a4e-monday")
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_form_that_says_too_little_or_nonsense_is_answered_with_what_is_wrong(
+    page: Page, numbers: dict[str, int], name: str
+):
+    fields = (*ACTIONS[name].fields, *ABOUT.get(name, ()))
+    sent: list[dict[str, str]] = [{}, *({field: odd} for field in fields for odd in ODD)]
+    sent += [dict.fromkeys(fields, odd) for odd in ODD]
+    for each in sent:
+        answer = page.post(name, each, back="./")
+        assert answer.status < 500, (each, answer.words)
+        assert answer.status == 303 or answer.headers["content-type"].startswith("text/html"), each
+
+
+def test_blanks_are_no_memory_and_no_correction(page: Page, remembered: Memory, numbers: dict[str, int]):
+    before = len(remembered.log(limit=100))
+    assert "text is empty" in page.post("remember", text="  ", back="./").words
+    form = page.get("correct", n=numbers["wrong"])
+    assert "text is empty" in page.do(form, "correct", text=" \n ").words
+    assert len(remembered.log(limit=100)) == before
+
+
+def test_what_goes_wrong_inside_is_told_as_a_page(page: Page, remembered: Memory, monkeypatch: pytest.MonkeyPatch):
+    page.sign_in()
+    monkeypatch.setattr(Memory, "log", lambda *_, **__: 1 / 0)
+    answer = page.get("log")
+    assert (answer.status, answer.headers["content-type"]) == (500, "text/html; charset=utf-8")
+    assert "Something unexpected happened" in answer.words
+    assert b"content-security-policy" in {name.encode() for name in answer.headers}
 
 
 def test_a_form_leads_nowhere_else(page: Page):

@@ -109,7 +109,7 @@ class Guard:
         except Exception as error:  # noqa: BLE001 - the client gets an answer, the operator the cause
             _tell_operator(error, scope)
             if not started:
-                await unexpected()(scope, receive, send)
+                await self._unexpected()(scope, receive, send)
         finally:
             route = getattr(scope.get("route"), "path", _NO_ROUTE)
             self._metrics.count(scope["method"], route, status, perf_counter() - begun)
@@ -119,6 +119,10 @@ class Guard:
         if isinstance(error, Unauthenticated) and scope["path"] == "/":
             return Response(_FOR_PEOPLE, 401, {"WWW-Authenticate": "Bearer"}, "text/plain")
         return problem(error)
+
+    def _unexpected(self) -> Response:
+        """In which form this server says that it failed."""
+        return unexpected()
 
     def _check_host(self, headers: dict[str, str], scope: Scope) -> None:
         """A page whose name leads to this machine has its own name as the host: that is how it is told apart."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from inspect import Parameter
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin
@@ -40,6 +41,8 @@ _MEANT: Final = {"derived": "goes too", "all": "goes too, with what it was made 
 _LONGEST_ADDRESS: Final = 4000
 _ADDRESS: Final = pattern(r"(?:\./|[a-z-]+)(?:\?[\w.~%&=+-]*)?", re.ASCII)
 _SEVERAL: Final = frozenset({list, tuple, Iterable, Sequence})
+# What a call of its own can do without.
+_FREE: Final = frozenset({"expected_version", "force"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +251,7 @@ ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
 
 def read_form(action: PageAction, sent: Mapping[str, Sequence[str]]) -> Given:
     """What a form says, as the verb's own types. What is empty is left out, unless it is a correction or a limit: there
-    it takes the entry away.
+    it takes the entry away. An empty text is refused by the verb.
     """
     given: Given = {}
     hints = {name: argument.hint for name, argument in arguments_of(getattr(Memory, action.verb)).items()}
@@ -258,11 +261,29 @@ def read_form(action: PageAction, sent: Mapping[str, Sequence[str]]) -> Given:
         if not values:
             continue
         if not "".join(values).strip():
-            if action.name in {"correct", "limits"} and name not in {"text", "importance"}:
+            if name == "text":
+                given[name] = ""
+            elif action.name in {"correct", "limits"} and name != "importance":
                 given[name] = () if name == "tags" else None
             continue
         given[name] = _typed(hints[name], values, name)
+    for name in needed_by(action):
+        if name not in given:
+            raise InvalidInput(
+                f"{_LABELS.get(name, name.replace('_', ' ').capitalize())} is empty.",
+                remedy="Fill it in and send the form again; nothing was changed.",
+            )
     return given
+
+
+def needed_by(action: PageAction) -> list[str]:
+    """What a form has to say: the arguments that the verb cannot do without, and what its own call is about."""
+    about = ABOUT.get(action.name, ())
+    if action.call is not None:
+        return [name for name in about if name not in _FREE]
+    arguments = arguments_of(getattr(Memory, action.verb))
+    found = ((name, arguments[name]) for name in (*action.fields, *about))
+    return [name for name, argument in found if argument.default is Parameter.empty and not argument.is_field]
 
 
 def _typed(hint: Any, values: Sequence[str], name: str) -> Any:  # noqa: PLR0911 - one for each kind of type

@@ -18,7 +18,7 @@ from perdure.http.guard import Guard, RequestRules, host_name
 from perdure.http.problems import status_of
 from perdure.http.routing import Serving
 from perdure.web.layout import refusal, sign_in_page
-from perdure.web.markup import document, h1, main
+from perdure.web.markup import PageLink, a, document, h1, main, p
 from perdure.web.sign_in import OWNER, Admission, Admissions
 
 if TYPE_CHECKING:
@@ -138,3 +138,12 @@ class PageGuard(Guard):
         else:
             body = document("Refused", main(h1("Refused"), refusal(error), id="content", class_="narrow"))
         return Response(body, status_of(type(error)), media_type="text/html; charset=utf-8")
+
+    def _unexpected(self) -> Response:
+        told = (
+            p("Something unexpected happened in Perdure.", role="alert"),
+            p("What was stored before is safe. Where it happened stands in what the server printed."),
+            p(a("To the first page", href=PageLink("./"))),
+        )
+        body = document("Not done", main(h1("That was not done"), *told, id="content", class_="narrow"))
+        return Response(body, 500, media_type="text/html; charset=utf-8")

@@ -161,7 +161,7 @@ def preview_screen(
     younger: Child = None
     if action.name == "go-back" and not given.get("clear_existing"):
         younger = form(
-            hidden(visit, **_repeated(action, sent), clear_existing="on", back=back),
+            hidden(visit, **{**_repeated(action, sent), "clear_existing": "on"}, back=back),
             button("See it without what is younger", type="submit", class_="plain"),
             action=page_link(action.name),
             method="post",
