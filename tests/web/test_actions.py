@@ -125,6 +125,63 @@ def test_any_line_of_the_log_is_taken_back_after_a_look_at_what_that_does(
     assert text_of(remembered, numbers["agent"])
 
 
+def test_what_others_changed_since_is_taken_back_first_or_overruled_after_a_look(
+    page: Page, remembered: Memory, numbers: dict[str, int]
+):
+    first = remembered.remember("Tea is at four")
+    number = first.record.number
+    remembered.update(number, text="Tea is at five")
+    form = {"batch": first.batch or "", "back": f"log?batch={first.batch}"}
+    refused = page.post("undo", form)
+    assert refused.status == 409
+    assert "Changed since" in refused.words
+    assert "--force" not in refused.words
+    looked = page.do(refused, "undo", which=1)
+    assert f"#{number} goes, as it did not exist: Tea is at five" in looked.words
+    assert text_of(remembered, number) == "Tea is at five"
+    done = page.do(looked, "undo")
+    assert text_of(remembered, number) is None
+    page.do(done, "undo")
+    assert text_of(remembered, number) == "Tea is at five"
+    # Or one after the other.
+    first = remembered.remember("Milk is in the fridge")
+    number = first.record.number
+    remembered.update(number, text="Milk is on the table")
+    form = {"batch": first.batch or "", "back": f"log?batch={first.batch}"}
+    page.do(page.do(page.post("undo", form), "undo"), "undo")
+    assert text_of(remembered, number) == "Milk is in the fridge"
+    page.do(page.post("undo", form), "undo")
+    assert text_of(remembered, number) is None
+    # What was taken back already can be brought back.
+    again = page.post("undo", form)
+    assert "taken back already" in again.words
+    page.do(page.do(again, "undo"), "undo")
+    assert text_of(remembered, number) == "Milk is in the fridge"
+
+
+def test_a_session_that_others_changed_since_is_taken_back_all_the_same(
+    page: Page, remembered: Memory, numbers: dict[str, int]
+):
+    remembered.update(numbers["agent"], text="Bob and Chen own the billing service")
+    refused = page.do(page.get("session", id="5f0c9a4e-monday"), "take-back")
+    assert "Changed since" in refused.words
+    looked = page.do(refused, "take-back")
+    assert "Bob and Chen own the billing service" in looked.words
+    page.do(looked, "take-back")
+    assert text_of(remembered, numbers["agent"]) is None
+
+
+def test_what_was_typed_is_not_lost_when_somebody_else_was_faster(
+    page: Page, remembered: Memory, numbers: dict[str, int]
+):
+    form = page.get("correct", n=numbers["wrong"])
+    remembered.update(numbers["wrong"], text="The team meets on Fridays")
+    refused = page.do(form, "correct", text="The team meets on Tuesdays, in the large room")
+    assert refused.status == 412
+    assert "The team meets on Tuesdays, in the large room" in refused.words
+    assert f'href="correct?n={numbers["wrong"]}"' in refused.text
+
+
 def test_a_session_is_taken_back_whole_and_brought_back(page: Page, remembered: Memory, numbers: dict[str, int]):
     look = page.do(page.get("session", id="5f0c9a4e-monday"), "take-back")
     assert "Bob owns the billing service" in look.words

@@ -331,6 +331,16 @@ def test_what_a_memory_is_tied_to_is_drawn_and_listed(page: Page, remembered: Me
     assert f"#{other.number} " not in around
 
 
+def test_an_address_of_nothing_says_so_and_leads_on(page: Page, numbers: dict[str, int]):
+    answer = page.get("memory", n=9999)
+    assert answer.status == 404
+    assert "That is not here" in answer.words
+    assert "--namespace" not in answer.words
+    assert 'href="memories"' in answer.text
+    assert page.get("nowhere").status == 404
+    assert "That cannot be shown" in page.get("memories", tier="best").words
+
+
 def test_a_page_of_a_list_leads_to_the_next_one(page: Page, remembered: Memory):
     for number in range(120):
         remembered.remember(f"Shelf {number} holds the box {number * 7}")

@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from perdure.auth.authorise import AccessToken
 from perdure.clock import parse_time
-from perdure.errors import BadRequest, NoRoute, PerdureError, Unauthenticated
+from perdure.errors import BadRequest, NoRoute, NotFound, PerdureError, Unauthenticated
 from perdure.http.guard import TOKEN
 from perdure.http.problems import status_of
 from perdure.http.routing import Serving, in_turn
@@ -29,7 +29,7 @@ from perdure.web.actions import ACTIONS, PageAction, batch_of, check_back, read_
 from perdure.web.layout import frame, opened_page, refusal, sign_in_page
 from perdure.web.markup import document, h1, main
 from perdure.web.page_guard import ADMISSION, OPEN, PREFIX, PUBLIC_FILES, PageGuard, PageRules
-from perdure.web.results import done_banner, preview_screen, result_screen, said_banner
+from perdure.web.results import done_banner, preview_screen, refused_screen, result_screen, said_banner
 from perdure.web.screens import SCREENS
 from perdure.web.sign_in import VISIT_LIFE, Admission
 from perdure.web.visit import Shown, Visit
@@ -85,7 +85,7 @@ class PageApp:
             answer = self._act(visit, ACTIONS[name], sent)
             self._serving.note_write()
         except PerdureError as error:
-            return Response(refused(visit, error), status_of(type(error)), media_type=_HTML)
+            return Response(refused(visit, error, name, sent), status_of(type(error)), media_type=_HTML)
         return answer
 
     # -- who asks ------------------------------------------------------------------------------------------------------
@@ -150,6 +150,7 @@ class PageApp:
     def _act(self, visit: Visit, action: PageAction, sent: Mapping[str, tuple[str, ...]]) -> Response:
         action.require(visit)
         back = check_back((sent.get("back") or ("./",))[0])
+        visit = visit.at(back)
         given = read_form(action, sent)
         sure = (sent.get("sure") or ("",))[0]
         shown: Shown | None = None
@@ -165,11 +166,16 @@ class PageApp:
         return Response(frame(visit, shown, SCREENS), media_type=_HTML)
 
 
-def refused(visit: Visit | None, error: PerdureError) -> bytes:
+def refused(
+    visit: Visit | None, error: PerdureError, name: str = "", sent: Mapping[str, tuple[str, ...]] | None = None
+) -> bytes:
     """What did not happen, with the menu for those who are signed in."""
     if visit is None:
         return document("Refused", main(h1("That was not done"), refusal(error), id="content", class_="narrow"))
-    return frame(visit, Shown("That was not done", refusal(error)), SCREENS)
+    if sent and name in ACTIONS:
+        return frame(visit, refused_screen(visit, ACTIONS[name], sent, error), SCREENS)
+    title = "That is not here" if isinstance(error, NotFound) else "That cannot be shown"
+    return frame(visit, Shown(title, refusal(error, visit)), SCREENS)
 
 
 @cache

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from perdure.clock import format_local
-from perdure.errors import PerdureError
+from perdure.errors import NotFound, PerdureError
 from perdure.model import Record
 from perdure.text.patterns import pattern
 from perdure.text.preview import clip, one_line
@@ -349,11 +349,14 @@ def opened_page() -> bytes:
     )
 
 
-def refusal(error: PerdureError) -> Markup:
-    """What did not happen, and what can be done about it."""
+def refusal(error: PerdureError, visit: Visit | None = None, *more: Child) -> Markup:
+    """What did not happen, and what can be done about it: `more` in place of what the command line would be told."""
+    told: Child = p(with_code(error.cli_remedy))
+    if visit is not None and error.advice is NotFound.default_remedy:
+        told = p("Search for it above, or look at ", a("all memories", href=visit.link("memories")), ".")
     return section(
         p(error.sentence, role="alert"),
-        p(with_code(error.cli_remedy)),
+        more or told,
         p(a("To the first page", href=PageLink("./"))),
         data_error=error.code,
     )

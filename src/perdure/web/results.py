@@ -4,16 +4,18 @@ the receipt of an erasure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from perdure.clock import format_local
-from perdure.errors import NotFound, PerdureError
+from perdure.errors import Conflict, NotFound, PerdureError, VersionConflict
 from perdure.ids import PROPOSAL
 from perdure.model import Finding, Forgotten, MarkdownCopy, RevertResult, Revision
+from perdure.remedies import Flag, Remedy, Run
 from perdure.text.preview import clip, one_line
-from perdure.web.actions import ACTIONS, Given, PageAction, action_form, is_erasure
-from perdure.web.layout import data_table, each_of, hidden, memory_list, with_code
+from perdure.web.actions import ABOUT, ACTIONS, Given, PageAction, action_form, check_back, is_erasure
+from perdure.web.layout import data_table, each_of, hidden, memory_list, refusal, with_code
 from perdure.web.markup import (
     NOTHING,
     Child,
@@ -30,6 +32,7 @@ from perdure.web.markup import (
     li,
     p,
     page_link,
+    pre,
     section,
     small,
     span,
@@ -192,8 +195,6 @@ def _as_command(action: PageAction, given: Given) -> list[str]:
 
 
 def _repeated(action: PageAction, sent: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
-    from perdure.web.actions import ABOUT
-
     names = {*action.fields, *ABOUT.get(action.name, ())}
     return {name: list(values) for name, values in sent.items() if name in names}
 
@@ -293,6 +294,46 @@ def _erase_preview(
 def _copies(copies: Sequence[MarkdownCopy], title: str) -> Child:
     rows = [(copy.path, copy.line_number or "", copy.outcome, copy.reason or "") for copy in copies]
     return section(h2(title), data_table(("file", "line", "", ""), rows, title)) if rows else None
+
+
+# -- instead -----------------------------------------------------------------------------------------------------------
+
+
+def refused_screen(visit: Visit, action: PageAction, sent: Mapping[str, tuple[str, ...]], error: PerdureError) -> Shown:
+    """What was not done, and what can be done now; what was typed is not lost."""
+    back = (sent.get("back") or ("./",))[0]
+    with suppress(PerdureError):
+        visit = visit.at(check_back(back))
+    text = (sent.get("text") or ("",))[0]
+    typed = (p("What you typed:"), pre(text, class_="text", tabindex="0", aria_label="What you typed"))
+    ways = [*ways_out(visit, action, sent, error)]
+    if isinstance(error, VersionConflict):
+        # It was there a moment ago, in these words.
+        ways = [
+            a("Correct it as it is now", href=visit.link("correct", n=(sent.get("ref") or ("",))[0]), class_="button")
+        ]
+    told = (
+        p("Nothing was changed."),
+        div(ways, a("Leave it as it is", href=visit.here()), class_="row"),
+    )  # fmt: skip
+    return Shown("That was not done", [refusal(error, visit, *(told if ways else ())), typed if text.strip() else None])
+
+
+def ways_out(
+    visit: Visit, action: PageAction, sent: Mapping[str, tuple[str, ...]], error: PerdureError
+) -> Iterator[Child]:
+    """Where others changed since what is to be taken back: their change first, or over it. Both show first what they
+    would do.
+    """
+    parts = error.advice.parts if isinstance(error, Conflict) and isinstance(error.advice, Remedy) else ()
+    is_forcible = any(isinstance(part, Flag) and part.name == "force" for part in parts)
+    for part in parts:
+        if isinstance(part, Run) and part.name == "undo":
+            title = "Take that change back first" if is_forcible else "Bring it back"
+            yield action_form(visit, "undo", {"batch": part.arguments[0]}, title=title, key="")
+    if is_forcible and "force" in ABOUT.get(action.name, ()):
+        about = {**_repeated(action, sent), "force": "on"}
+        yield action_form(visit, action.name, about, title="Take it back all the same", key="", plain=True)
 
 
 # -- after -------------------------------------------------------------------------------------------------------------

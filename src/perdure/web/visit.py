@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs
 
 from perdure.auth.authorise import AccessToken, Action, Scope, authorise
 from perdure.clock import age, format_local, format_time, parse_time
@@ -62,6 +63,12 @@ class Visit:
     def here(self, **changes: object) -> PageLink:
         """To this screen, as it is but for these changes; what is None is left out."""
         return page_link(self.screen, **{**self.query, **changes})
+
+    def at(self, address: str) -> Visit:
+        """The same visit at another address: a form is answered as a part of the screen that it stands on."""
+        path, _, query = address.partition("?")
+        given = {name: tuple(values) for name, values in parse_qs(query).items()}
+        return replace(self, screen=path.removeprefix("./"), query=given)
 
     @property
     def is_whole_store(self) -> bool:
