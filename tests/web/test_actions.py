@@ -375,7 +375,11 @@ def test_blanks_are_no_memory_and_no_correction(page: Page, remembered: Memory, 
 
 def test_what_goes_wrong_inside_is_told_as_a_page(page: Page, remembered: Memory, monkeypatch: pytest.MonkeyPatch):
     page.sign_in()
-    monkeypatch.setattr(Memory, "log", lambda *_, **__: 1 / 0)
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Memory, "log", fail)
     answer = page.get("log")
     assert (answer.status, answer.headers["content-type"]) == (500, "text/html; charset=utf-8")
     assert "Something unexpected happened" in answer.words

@@ -147,6 +147,40 @@ def test_a_memory_shows_its_versions_its_times_and_who_was_told_it(page: Page, n
     assert "5f0c9a4e-monday at its start" in told.words
 
 
+def test_of_very_many_versions_some_are_compared_and_the_others_are_a_link_away(page: Page, remembered: Memory):
+    number = remembered.remember("The door code is 0").record.number
+    for code in range(1, 50):
+        remembered.update(number, text=f"The door code is {code}")
+    seen: list[str] = []
+    answer = page.get("memory", n=number)
+    while True:
+        shown = re.findall(r"Version (\d+) ", answer.words)
+        assert len(shown) <= 20
+        seen += shown
+        following = re.search(r'href="(memory[^"]*versions=[^"]*)"', answer.text)
+        if following is None:
+            break
+        answer = page.get(unescape(following[1]))
+    assert seen == [str(version) for version in range(50, 0, -1)]
+
+
+def test_a_version_shows_what_changed_in_its_title_too(page: Page, remembered: Memory):
+    number = remembered.remember("Ask at the desk", title="Badges").record.number
+    remembered.update(number, text="Ask at the front desk", title="Lost badges")
+    shown = page.get("memory", n=number).text
+    assert "<del>Badges</del> <ins>Lost badges</ins>" in shown
+    assert "<ins>front </ins>" in shown
+
+
+def test_a_memory_shows_all_its_tags_and_a_list_the_first_of_them(page: Page, remembered: Memory):
+    number = remembered.remember("Tagged", tags=[f"tag{place:02}" for place in range(12)]).record.number
+    assert "#tag11" in page.get("memory", n=number).words
+    listed = page.get("memories").words
+    assert "#tag07" in listed
+    assert "#tag11" not in listed
+    assert "and 4 more tags" in listed
+
+
 def test_every_list_can_be_seen_as_it_was_known_and_as_it_was_true(
     page: Page, remembered: Memory, numbers: dict[str, int], clock: HandClock
 ):

@@ -81,7 +81,7 @@ class PageAction:
 
 # -- what no verb does alone -------------------------------------------------------------------------------------------
 
-_WORDED: Final = ("text", "title", "abstract", "summary", "reasoning")
+WORDED: Final = ("text", "title", "abstract", "summary", "reasoning")
 
 
 def restore_version(visit: Visit, given: Given) -> Any:
@@ -90,7 +90,7 @@ def restore_version(visit: Visit, given: Given) -> Any:
     earlier = visit.memory.version(ref, given["n"]).record
     if earlier is None:
         raise InvalidInput("That version was erased.")
-    return visit.memory.update(ref, **{name: getattr(earlier, name) for name in _WORDED})
+    return visit.memory.update(ref, **{name: getattr(earlier, name) for name in WORDED})
 
 
 def correct(visit: Visit, given: Given) -> Any:

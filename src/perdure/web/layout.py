@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from perdure.model import Page
 
 _LINE: Final = 160
+_TAGS: Final = 8
 _FIGURE: Final = pattern(r"[+-]?[0-9][0-9.,]*|", re.ASCII)
 
 
@@ -194,12 +195,14 @@ def memory_link(visit: Visit, record: Record, past: BackThen | None = None, word
     )  # fmt: skip
 
 
-def badges(visit: Visit, record: Record) -> list[Markup]:
+def badges(visit: Visit, record: Record, most_tags: int | None = _TAGS) -> list[Markup]:
     """What is out of the ordinary about a memory; tags and categories lead to others like it."""
     told: list[Markup] = []
     if record.category:
         told.append(a(record.category, href=visit.link("memories", category=record.category), class_="badge"))
-    told += (a(f"#{tag}", href=visit.link("memories", tags=tag), class_="badge") for tag in record.tags[:8])
+    told += (a(f"#{tag}", href=visit.link("memories", tags=tag), class_="badge") for tag in record.tags[:most_tags])
+    if most_tags is not None and len(record.tags) > most_tags:
+        told.append(small(f"and {len(record.tags) - most_tags} more tags"))
     if record.state != "active":
         told.append(span(state_words(record.state), class_="badge gone"))
     if record.tier != "normal":

@@ -4,7 +4,7 @@ around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -14,10 +14,11 @@ from perdure.errors import InvalidInput, NotFound, PerdureError
 from perdure.ids import KINDS
 from perdure.model import BY_MODEL, Record, Revision, Version
 from perdure.session.kept import kept_prompts_about, kept_starts
+from perdure.text.diff import word_diff
 from perdure.text.preview import clip, one_line
 from perdure.values import field_names
 from perdure.visibility import GONE_STATES
-from perdure.web.actions import action_form, field_form
+from perdure.web.actions import WORDED, action_form, field_form
 from perdure.web.charts import MOST_AROUND, GraphNode, TimeBar, graph_around, time_bars
 from perdure.web.layout import badges, data_table, empty, spoken
 from perdure.web.markup import (
@@ -34,6 +35,7 @@ from perdure.web.markup import (
     h2,
     ins,
     li,
+    nav,
     p,
     pre,
     section,
@@ -50,6 +52,10 @@ _SHOWN: Final = frozenset({
     "namespace",
 })  # fmt: skip
 _DEEPEST: Final = 60
+# So many versions are compared at once, and fewer where they are long: it takes time that grows as the square of it.
+_VERSIONS: Final = 20
+_COMPARED: Final = 8_000_000
+_REFERENCES: Final = 20
 
 
 def number_of(visit: Visit) -> int:
@@ -82,7 +88,7 @@ def memory(visit: Visit) -> Shown:
     )
     body = [
         then,
-        div(badges(visit, record), class_="row"),
+        div(badges(visit, record, most_tags=None), class_="row"),
         pre(record.text, class_="text whole", tabindex="0", aria_label="Text"),
         None if is_past else acts(visit, record),
         section(h2("When"), time_bars(spans(record, lines), visit.now), class_="when"),
@@ -164,7 +170,9 @@ def origin(visit: Visit, record: Record, lines: Sequence[Revision]) -> Markup:
         ("merged from", record.merged_from),
     ):
         if ids:
-            rows.append((title, ul([li(reference(visit, id)) for id in ids[:20]])))
+            more = len(ids) - _REFERENCES
+            listed = [li(reference(visit, id)) for id in ids[:_REFERENCES]]
+            rows.append((title, ul(listed, li(f"and {more:,} more") if more > 0 else None)))
     if record.metadata:
         rows.append(("metadata", ul([li(code(f"{name}: {value}")) for name, value in record.metadata.items()])))
     return dl([[dt(title), dd(value)] for title, value in rows])
@@ -226,30 +234,60 @@ def prompts_told(id: str) -> Iterable[tuple[str, datetime]]:
 
 
 def version_section(visit: Visit, record: Record, versions: Sequence[Version]) -> Child:
-    """Each version as what changed in its words."""
+    """Each version as what changed in its words, the newest first: of many some, and a way to those before them."""
     if len(versions) < 2:  # noqa: PLR2004
         return section(h2("Versions"), p("It always said this."))
-    rows: list[Markup] = []
-    for version in reversed(versions):
-        before = version.lineage[-1] if version.lineage else None
-        body: Child = p("Its text is gone.")
-        if version.record is not None:
-            body = pre(version.record.text, class_="text", tabindex="0")
-            if before is not None:
-                diff = visit.memory.diff(record.number, before, version.version)
-                kinds = {"same": span, "removed": del_, "added": ins}
-                body = pre([kinds[part.kind](part.text) for part in diff.text_diff], class_="text diff", tabindex="0")
-        again = None
-        if not version.current and version.record is not None and record.state == "active":
-            again = action_form(visit, "restore-version", {"ref": record.number, "n": version.version}, plain=True)
-        state = "now" if version.current else "taken back" if version.taken_back else ""
-        head = [
-            f"Version {version.version} {state} ",
-            span(f"by {version.change.actor} "),
-            when(version.change.at, visit.now),
-        ]
-        rows.append(li(div(head, class_="about"), body, again))
-    return section(h2("Versions"), ul(rows, class_="versions"))
+    before = visit.number("versions")
+    listed = [each for each in reversed(versions) if before is None or each.version < before]
+    known = {each.version: each for each in versions}
+    shown, spent = list[Version](), 0
+    for each in listed[:_VERSIONS]:
+        if spent < _COMPARED:
+            shown.append(each)
+            spent += len(each.record.text) ** 2 if each.record else 0
+    rows = [version_row(visit, record, each, known) for each in shown]
+    more = None
+    if len(listed) > len(shown):
+        told = f"Earlier versions ({len(listed) - len(shown):,})"
+        more = nav(a(told, href=visit.here(versions=shown[-1].version)), class_="pages", aria_label="Versions")
+    return section(h2("Versions"), ul(rows, class_="versions"), more)
+
+
+def version_row(visit: Visit, record: Record, version: Version, known: Mapping[int, Version]) -> Markup:
+    earlier = known.get(version.lineage[-1]) if version.lineage else None
+    body: Child = p("Its text is gone.")
+    if version.record is not None:
+        body = pre(version.record.text, class_="text", tabindex="0")
+        if earlier is not None and earlier.record is not None:
+            body = difference(earlier.record, version.record)
+    again = None
+    if not version.current and version.record is not None and record.state == "active":
+        again = action_form(visit, "restore-version", {"ref": record.number, "n": version.version}, plain=True)
+    state = "now" if version.current else "taken back" if version.taken_back else ""
+    head = [
+        f"Version {version.version} {state} ",
+        span(f"by {version.change.actor} "),
+        when(version.change.at, visit.now),
+    ]
+    return li(div(head, class_="about"), body, again)
+
+
+def difference(before: Record, after: Record) -> Child:
+    """The text with what went and what came; and the other words, where they changed."""
+    kinds = {"same": span, "removed": del_, "added": ins}
+    text = [kinds[part.kind](part.text) for part in word_diff(before.text, after.text)]
+    others = [
+        p(
+            f"{name}: ",
+            del_(old) if old else None,
+            " " if old and new else None,
+            ins(new) if new else None,
+            class_="note",
+        )
+        for name in WORDED
+        if name != "text" and (old := getattr(before, name)) != (new := getattr(after, name))
+    ]
+    return [others, pre(text, class_="text diff", tabindex="0")]
 
 
 def history_list(visit: Visit, lines: Sequence[Revision]) -> Markup:
