@@ -6,6 +6,7 @@ import re
 import shlex
 from datetime import datetime
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +103,44 @@ def test_today_groups_what_changed_by_what_one_undo_takes_back(page: Page, remem
     today = page.get("").words
     assert "remembered 120 memories by" in today
     assert "remembered #1, #2" in today
+
+
+def test_pairs_that_were_proposed_step_by_step_stand_in_one_line_and_hide_no_change(page: Page, remembered: Memory):
+    remembered.remember("The canteen opens at noon")
+    with remembered.batch():
+        steps = [remembered.remember(f"Step {place} of the runbook").record for place in range(131)]
+    for first, second in pairwise(steps):
+        proposed(remembered, first, second, "conflict")
+    shown = page.get("")
+    assert "proposed 130 pairs to decide about in 130 steps" in shown.words
+    assert "The canteen opens at noon" in shown.words
+    assert len(shown.forms("undo")) == 2
+    assert len(page.get("log").forms("undo")) > 100
+
+
+def test_who_wrote_a_line_leads_to_all_that_they_wrote_and_takes_it_back(page: Page, remembered: Memory):
+    numbers = [remembered.writing_as("bob", writer="person").remember(text).record.number for text in ("One", "Two")]
+    (link,) = set(re.findall(r'href="(log\?actor=bob)"', page.get("").text))
+    theirs = page.get(link)
+    page.do(page.do(theirs, "undo"), "undo")
+    assert [remembered.history(number)[-1].record.state for number in numbers] == ["deleted", "deleted"]  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def test_many_sessions_and_many_receipts_go_on_on_a_next_page(page: Page, remembered: Memory):
+    for place in range(60):
+        remembered.writing_as("codex", writer="model", session=f"visit-{place:02}").remember(f"Learned on day {place}")
+    first = page.get("sessions")
+    following = page.get("sessions", **{"from": 50})
+    assert 'href="sessions?from=50"' in first.text
+    listed = [name for each in (first, following) for name in re.findall(r"visit-\d\d", each.words)]
+    assert len(listed) == len(set(listed)) == 60
+    assert "Older" not in following.words
+    for place in range(201):
+        remembered.erase(remembered.remember(f"Secret {place}").record.number, confirm=True)
+    newest = page.get("erased")
+    (older,) = re.findall(r'href="(erased\?before=\d+)"', newest.text)
+    assert newest.words.count("Receipt") == 200
+    assert page.get(older).words.count("Receipt") == 1
 
 
 def test_what_changed_since_the_last_visit_is_marked(page: Page, remembered: Memory, clock: HandClock):

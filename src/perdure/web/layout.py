@@ -293,7 +293,7 @@ def back_then(visit: Visit, oldest: datetime | None, *, true_then: bool = True) 
     return details(summary("Back then"), bar, open=is_past, class_="past")
 
 
-_PAST: Final = ("known", "true", "end", "known_at", "as_of", "after", "done", "said")
+_PAST: Final = ("known", "true", "end", "known_at", "as_of", "after", "before", "from", "done", "said")
 _STEPS: Final = 500
 
 

@@ -23,9 +23,10 @@ from perdure.web.results import (
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 
-_BATCHES: Final = 20
+_ENTRIES: Final = 20
 _TODAY: Final = 100
 _MOST: Final = 500
+_LOOKED_AT: Final = 3000
 _LINES: Final = 200
 _SHOWN: Final = 4
 _FIRST: Final = (
@@ -35,16 +36,22 @@ _FIRST: Final = (
 
 def today(visit: Visit) -> Shown:
     """What changed, by what one undo takes back; what waits; and how the store is."""
-    limit = _TODAY
-    lines = visit.memory.log(limit=limit)
-    shown = list(batches(lines))[:_BATCHES]
-    if len(shown) < _BATCHES and len(lines) == limit:
-        # One call may have made very many lines, as an import does.
-        limit = _MOST
-        lines = visit.memory.log(limit=limit)
-        shown = list(batches(lines))[:_BATCHES]
-    newest, last = newest_of(lines), lines[-1] if len(lines) == limit else None
-    rows = [batch_row(visit, batch, newest, is_cut=batch[-1] is last) for batch in shown]
+    lines = visit.memory.log(limit=_TODAY)
+    is_more = len(lines) == _TODAY
+    entries = entries_of(lines)
+    # One call may have made very many lines, as an import does; and what was proposed about them afterwards hides
+    # nothing that somebody did.
+    while is_more and len(entries) < _ENTRIES and len(without_proposals(lines)) < _MOST and len(lines) < _LOOKED_AT:
+        page = visit.memory.log(limit=_MOST, before=lines[-1].seq)
+        lines, is_more = [*lines, *page], len(page) == _MOST
+        entries = entries_of(lines)
+    newest, last = newest_of(lines), lines[-1] if is_more else None
+    rows = [
+        batch_row(visit, entry[0], newest, is_cut=entry[0][-1] is last)
+        if len(entry) == 1
+        else proposed_row(visit, entry)
+        for entry in entries[:_ENTRIES]
+    ]
     body: Child = (
         ul(rows, class_="batches", data_seq=lines[0].seq)
         if rows
@@ -53,8 +60,34 @@ def today(visit: Visit) -> Shown:
     return Shown(
         "Today",
         [waiting_line(visit), h2("What changed"), body, p(a("All of the log", href=visit.link("log")))],
-        **spoken(visit, "log", limit=limit),
+        **spoken(visit, "log", limit=max(len(lines), _TODAY)),
     )
+
+
+def entries_of(lines: Sequence[Revision]) -> list[list[list[Revision]]]:
+    """The batches of a log, newest first; those that only propose pairs, one behind the other, together."""
+    entries: list[list[list[Revision]]] = []
+    for proposes, run in groupby(batches(lines), key=lambda batch: all(map(is_proposed, batch))):
+        steps = list(run)
+        entries += [steps] if proposes else [[batch] for batch in steps]
+    return entries
+
+
+def proposed_row(visit: Visit, run: Sequence[Sequence[Revision]]) -> Markup:
+    """What was proposed in several steps, in one line: what to decide about it is in the review."""
+    pairs = len({line.number for batch in run for line in batch})
+    change = run[0][0].change
+    return li(
+        div(
+            span("new ", class_="badge ok") if visit.since is not None and change.at > visit.since else None,
+            span(f"proposed {count(pairs, 'pair', 'pairs')} to decide about", class_="did"),
+            small(f"in {len(run)} steps, each in the ", a("log", href=visit.link("log")), ", ",
+                  when(change.at, visit.now)),
+            a("Decide", href=visit.link("review"), class_="end") if visit.may("review") else None,
+            class_="line",
+        ),
+        data_row=True,
+    )  # fmt: skip
 
 
 def waiting_line(visit: Visit) -> Child:
@@ -132,7 +165,8 @@ def batch_row(
             span("new ", class_="badge ok") if is_new else None,
             span(told_changes(lines), " or more" if is_cut else None, class_="did"),
             small(
-                span(f"by {change.actor}{' (a model)' if by_model else ''}"), session, ", ", when(change.at, visit.now),
+                "by ", a(change.actor, href=visit.link("log", actor=change.actor)), " (a model)" if by_model else None,
+                session, ", ", when(change.at, visit.now),
                 " ", a("details", href=visit.link("log", batch=change.batch)),
             ),
             undo,
@@ -170,14 +204,16 @@ def log(visit: Visit) -> Shown:
         back_then(visit, oldest_of(visit), true_then=False),
         div(
             ul(rows, class_="batches") if rows else empty("No line of the log is like this."),
-            nav(a("Older", href=visit.here(before=lines[-1].seq), rel="next"), class_="pages", aria_label="Pages")
-            if more
-            else None,
+            older_than(visit, lines[-1].seq) if more else None,
             id="list",
         ),
     ]
     options = {**filters, **({"until": past.options["known_at"]} if until else {})}
     return Shown("Log", body, **spoken(visit, "log", limit=_LINES, **options))
+
+
+def older_than(visit: Visit, seq: int) -> Markup:
+    return nav(a("Older", href=visit.here(before=seq), rel="next"), class_="pages", aria_label="Pages")
 
 
 def checkpoints(visit: Visit) -> Shown:
@@ -220,7 +256,7 @@ def erased(visit: Visit) -> Shown:
         return receipt_screen(visit, batch)
     past = past_of(visit)
     until = {"until": past.options["known_at"]} if past.known_at else {}
-    lines = visit.memory.log(operation="erase", limit=_LINES, **until)
+    lines = visit.memory.log(operation="erase", limit=_LINES, before=visit.number("before"), **until)
     rows = [
         (
             when(group[0].change.at, visit.now), group[0].change.actor, count(len(group)),
@@ -239,5 +275,6 @@ def erased(visit: Visit) -> Shown:
     )
     # Where everything was erased, time begins with that.
     oldest = oldest_of(visit) or past.known_at or (lines[-1].change.at if lines else None)
-    body = [back_then(visit, oldest, true_then=False), div(past_line(visit, past), listed, id="list")]
+    older = older_than(visit, lines[-1].seq) if len(lines) == _LINES else None
+    body = [back_then(visit, oldest, true_then=False), div(past_line(visit, past), listed, older, id="list")]
     return Shown("Erased", body, **spoken(visit, "log", operation="erase", limit=_LINES, **until))

@@ -191,7 +191,9 @@ def search(visit: Visit) -> Shown:
 
 def hit_row(visit: Visit, hit: Hit, question: str, past: BackThen) -> Markup:
     record, passage = hit.record, marked(passage_of(hit), question)
-    notes = [*map(str, hit.contradicts), *([str(hit.outdated)] if hit.outdated else [])]
+    notes = [a(str(each), href=visit.link("memory", n=each.number), class_="badge gone") for each in hit.contradicts]
+    if hit.outdated:
+        notes.append(span(str(hit.outdated), class_="badge gone"))
     is_past = past != BackThen()
     acts = None if is_past else action_form(visit, "forget", {"what": record.number}, plain=True)
     return li(
@@ -205,7 +207,7 @@ def hit_row(visit: Visit, hit: Hit, question: str, past: BackThen) -> Markup:
         p(passage, class_="text") if record.title else None,
         div(
             badges(visit, record), small(when(record.valid_at or record.created_at, visit.now)),
-            [span(note, class_="badge gone") for note in notes], acts, class_="about",
+            notes, acts, class_="about",
         ),
         div(why(hit.explain), None if is_past else tag_and_promote(visit, record), class_="more"),
         data_row=True,

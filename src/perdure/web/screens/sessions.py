@@ -17,21 +17,46 @@ from perdure.session.state import read_session
 from perdure.text.preview import clip, one_line
 from perdure.web.actions import action_form, project_of
 from perdure.web.layout import back_then, data_table, empty
-from perdure.web.markup import Child, Markup, a, b, details, div, h2, h3, li, p, pre, section, small, span, summary, ul
+from perdure.web.markup import (
+    Child,
+    Markup,
+    a,
+    b,
+    details,
+    div,
+    h2,
+    h3,
+    li,
+    nav,
+    p,
+    pre,
+    section,
+    small,
+    span,
+    summary,
+    ul,
+)
 from perdure.web.screens.changes import batch_row, batches
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 
 _LINES: Final = 200
 _TOKEN: Final = 4
+_ABOUT: Final = (
+    "Guidelines, preferences, who somebody is, and what was decided in the project: told without being asked for, as far "
+    "as there is room."
+)
 
 
 def sessions(visit: Visit) -> Shown:
     """Who may see all namespaces sees what sessions were told; others see the sessions that wrote here."""
     past = past_of(visit)
     rows: list[tuple[Child, ...]] = []
+    first, is_more = visit.number("from") or 0, False
     if visit.is_whole_store:
-        for one in list_sessions(visit.memory, limit=PAGE, until=past.known_at):
+        found = list_sessions(visit.memory, limit=first + PAGE + 1, until=past.known_at)[first:]
+        is_more = len(found) > PAGE
+        for one in found[:PAGE]:
             off = span(" off the record", class_="badge gone") if one.off_record else None
             rows.append((
                 [a(clip(one.session, 40), href=visit.link("session", id=one.session)), off], one.project or "",
@@ -62,7 +87,12 @@ def sessions(visit: Visit) -> Shown:
     )
     meant = "“Told” counts the memories that a session was told at its start; its changes are what it wrote."
     note = p(meant, class_="note") if rows and visit.is_whole_store else None
-    body = [back_then(visit, oldest_of(visit), true_then=False), div(past_line(visit, past), note, listed, id="list")]
+    older = a("Older", href=visit.here(**{"from": first + PAGE}), rel="next") if is_more else None
+    pages = nav(older, class_="pages", aria_label="Pages") if older else None
+    body = [
+        back_then(visit, oldest_of(visit), true_then=False),
+        div(past_line(visit, past), note, listed, pages, id="list"),
+    ]
     return Shown("Sessions", body, ("perdure", "session", "list"), "memory.log(limit=1000)")
 
 
@@ -171,17 +201,21 @@ def told(visit: Visit, kept: KeptStart | None) -> Markup:
         else p("Nothing."),
         asked,
         entries(visit, "Why each line got in", kept.entries),
-        entries(visit, "Rules that every session is told", kept.constitutional),
-        entries(visit, "About you", kept.about),
+        entries(visit, "Rules that every session is told", kept.constitutional, "Their tier is constitutional."),
+        entries(visit, "About you and the project", kept.about, _ABOUT),
         entries(visit, "What found no room", kept.left_out),
         [p(note, class_="note") for note in kept.notes],
     )
 
 
-def entries(visit: Visit, title: str, listed: Sequence[Mapping[str, Any]]) -> Child:
+def entries(visit: Visit, title: str, listed: Sequence[Mapping[str, Any]], reason: str = "") -> Child:
+    """`reason` is that of all of them, where none has one of its own."""
     if not listed:
         return None
-    return section(h3(title), ul([li(entry_row(visit, entry), data_row=True) for entry in listed], class_="memories"))
+    why = p(reason, class_="note") if reason else None
+    return section(
+        h3(title), why, ul([li(entry_row(visit, entry), data_row=True) for entry in listed], class_="memories")
+    )
 
 
 def entry_row(visit: Visit, entry: Mapping[str, Any]) -> Child:
@@ -193,9 +227,10 @@ def entry_row(visit: Visit, entry: Mapping[str, Any]) -> Child:
     figure = entry.get("score", entry.get("relevance"))
     score = "" if figure is None else f"{float(figure):.2f}"
     number, namespace = entry.get("number"), entry.get("namespace")
-    link = a(f"#{number}", href=visit.link("memory", n=number, namespace=namespace))
+    link = a(f"#{number}", href=visit.link("memory", n=number, namespace=namespace), class_="number")
     why: Child = details(summary("Why"), data_table(("signal", "adds", ""), signals, "Signals")) if signals else None
     if entry.get("phrase"):
         why = p("The prompt holds its trigger phrase: ", b(clip(str(entry["phrase"]), 200)), class_="note")
     text = clip(one_line(str(entry.get("title") or entry.get("text") or "")), 160)
-    return [div(span(score, class_="figure"), link, " ", text, class_="line"), why]
+    rated = span(score, class_="figure") if score else None
+    return [div(rated, link, span(text, class_="memory"), class_="line"), why]
