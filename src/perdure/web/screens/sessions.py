@@ -43,8 +43,8 @@ from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 _LINES: Final = 200
 _TOKEN: Final = 4
 _ABOUT: Final = (
-    "Guidelines, preferences, who somebody is, and what was decided in the project: told without being asked for, as far "
-    "as there is room."
+    "Guidelines, preferences, who somebody is, and what was decided in the project: told without being asked for, as "
+    "far as there is room."
 )
 
 
