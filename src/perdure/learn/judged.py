@@ -1,10 +1,10 @@
 """Which known facts a newer message ends, by the judge of two statements (embed/judge.py).
 
 A message is compared with the known facts that are nearest to it, or to a fact that it told. For each of them count:
-what the judge says of the fact and of the words that speak most for its end, what it says of the two messages as a
-whole, how near the message is to the fact and to the message that told it, and a few words. One message ends one fact,
-that of which it is surest, and what one message had said of it twice; what is only likely is proposed to a person; and
-what somebody says of themselves is ended by nobody else.
+what the judge says of the two messages, what it says of the fact and of the newer message, how near the message is to
+the fact and to the message that told it, and a few words. Most pairs have so little in common that the judge need not
+look at them. One message ends one fact, that of which it is surest, and what one message had said of it twice; what is
+only likely is proposed to a person; and what somebody says of themselves is ended by nobody else.
 """
 
 from __future__ import annotations
@@ -43,13 +43,17 @@ _LOOKED_AT: Final = 12
 SURE: Final = 0.9
 DOUBTED: Final = 0.15
 # From here on a fact ends; from there on a person is asked.
-ENDS: Final = 0.35
+ENDS: Final = 0.3
 LIKELY: Final = 0.15
 # By logistic regression on our chats and pairs, and on LoCoMo, where nothing ends (docs/design.md).
-WEIGHTS: Final = (-0.926, 0.14, 0.633, -0.372, 2.376, -1.38, -2.403, -1.143)
+WEIGHTS: Final = (-1.191, 0.562, 0.199, -0.698, 3.087, -1.055, -2.655, -0.956)
+# Of whether the judge would find at least that it is likely, from what costs nothing to know; asked from here on.
+OUTLOOK_WEIGHTS: Final = (-1.89, 3.66, -0.95, -2.59, 1.26, 1.7, 0.62, -1.03)
+ASKED: Final = 0.037
 _LEAST_SHARE: Final = 0.001
 # The judge is never surer.
 _CERTAIN: Final = 0.98
+_SEVERAL: Final = 2
 _OWNER: Final = "'s "
 # Slots of which each may be filled beside the others.
 _PLACES: Final = frozenset(("country", "home", "lives_in"))
@@ -58,10 +62,10 @@ _SETTLED: Final = "what a person or a model settled is not overruled"
 
 
 class PairEvidence(NamedTuple):
-    """What speaks for a message ending a fact. `words`: what the judge says of the fact and of the words of the message
-    that speak most for it; `is_doubtful`: those words tell of another time, or of what may be. `messages`: what it says
-    of both messages. `rank`: how many facts are nearer. `no_change_word`: people talk among themselves, and no word
-    says that something changed; of events and moods the judge understands less.
+    """What speaks for a message ending a fact. `words`: what the judge says of the fact and of the message;
+    `is_doubtful`: the message tells of another time, or of what may be. `messages`: what it says of both messages.
+    `rank`: how many facts are nearer. `no_change_word`: people talk among themselves, and no word says that something
+    changed; of events and moods the judge understands less.
     """
 
     words: float
@@ -73,13 +77,17 @@ class PairEvidence(NamedTuple):
     is_doubtful: bool = False
 
     def values(self) -> tuple[float, ...]:
-        judged = log_odds(self.words), log_odds(self.messages)
+        judged = log_odds(self.messages), log_odds(self.words)
         words = float(self.no_change_word), float(self.is_doubtful)
         return 1.0, *judged, self.cosine, self.cosine_of_messages, float(self.rank), *words
 
     @property
     def likelihood(self) -> float:
-        return 1 / (1 + exp(-sum(weight * value for weight, value in zip(WEIGHTS, self.values(), strict=True))))
+        return logistic(WEIGHTS, self.values())
+
+
+def logistic(weights: Sequence[float], values: Sequence[float]) -> float:
+    return 1 / (1 + exp(-sum(weight * value for weight, value in zip(weights, values, strict=True))))
 
 
 def log_odds(share: float) -> float:
@@ -89,12 +97,11 @@ def log_odds(share: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TellingMessage:
-    """What somebody said at one time: the message, the facts that were made of it, and `readings`, the words of both. A
-    message without a fact may become one itself, `whole`.
+    """What somebody said at one time: the message, and the facts that were made of it. A message without a fact may
+    become one itself, `whole`.
     """
 
     saying: SourceMessage
-    readings: Sequence[str]
     at: datetime
     no_change_word: bool
     facts: Sequence[PlannedAction] = ()
@@ -103,13 +110,6 @@ class TellingMessage:
     @property
     def first(self) -> PlannedAction:
         return self.whole or self.facts[0]
-
-
-class WeighedEnd(NamedTuple):
-    """How likely a message ends a fact, and by which of its readings."""
-
-    share: float
-    reading: str = ""
 
 
 class EndingCandidate(NamedTuple):
@@ -132,6 +132,7 @@ class Judging:
         self._sayings = known.sayings
         self._sayings |= {one.record.id: each.saying for each in messages for one in each.facts if one.record}
         self._known: dict[tuple[str, str], float] = {}
+        self._terms: dict[str, frozenset[str]] = {}
 
     def saying(self, reader: Reader, fact: Record) -> SourceMessage:
         if fact.id not in self._sayings:
@@ -143,39 +144,58 @@ class Judging:
         """Ask what the transaction will ask, as far as it can be seen before it: the facts of the run are compared with
         known ones and among themselves.
         """
-        new = [(one.record, one.vector) for each in self.messages for one in each.facts if one.record]
+        new = new_facts(one for each in self.messages for one in each.facts)
         pairs: list[tuple[TellingMessage, EndingCandidate]] = []
         for each in self.messages:
             pairs += ((each, near) for near in near_facts(known, each, new) if begins(near.fact) < each.at)
         self.weigh(reader, pairs)
 
-    def weigh(self, reader: Reader, pairs: Sequence[tuple[TellingMessage, EndingCandidate]]) -> list[WeighedEnd]:
+    def weigh(self, reader: Reader, pairs: Sequence[tuple[TellingMessage, EndingCandidate]]) -> list[float]:
         """How likely each message ends the fact near it. The judge is not asked where it cannot change the answer."""
-        found = [self._without_words(reader, message, near) for message, near in pairs]
-        hopeful = [place for place, evidence in enumerate(found) if evidence.likelihood >= LIKELY]
-        texts = {place: as_said(self.saying(reader, pairs[place][1].fact), pairs[place][0].saying) for place in hopeful}
+        sayings = [self.saying(reader, near.fact) for _, near in pairs]
+        found = [without_words(older, *pair) for older, pair in zip(sayings, pairs, strict=True)]
+        hopeful = [
+            place
+            for place, (message, near) in enumerate(pairs)
+            if found[place].likelihood >= ENDS
+            and self._outlook(sayings[place], near.fact, message.saying, found[place]) >= ASKED
+        ]
+        texts = {place: as_said(sayings[place], pairs[place][0].saying) for place in hopeful}
         self._look_at(texts.values())
         for place, pair in texts.items():
             found[place] = found[place]._replace(messages=self._known[pair])
-        hopeful = [place for place in hopeful if found[place].likelihood >= LIKELY]
-        readings = {
-            place: [(without_dates(near.fact.text), reading) for reading in message.readings]
+        hopeful = [place for place in hopeful if found[place].likelihood >= ENDS]
+        texts = {
+            place: (without_dates(near.fact.text), message.saying.text)
             for place in hopeful
             for message, near in [pairs[place]]
         }
-        self._look_at(pair for some in readings.values() for pair in some)
-        weighed = [WeighedEnd(0.0)] * len(found)
-        for place, some in readings.items():
-            words, (_, reading) = max((self._known[pair], pair) for pair in some)
-            evidence = found[place]._replace(words=words, is_doubtful=rules_for(reading).is_doubtful(reading))
-            weighed[place] = WeighedEnd(evidence.likelihood, reading)
-        return weighed
+        self._look_at(texts.values())
+        for place, pair in texts.items():
+            found[place] = found[place]._replace(words=self._known[pair])
+        return [found[place].likelihood if place in texts else 0.0 for place in range(len(pairs))]
 
-    def _without_words(self, reader: Reader, message: TellingMessage, near: EndingCandidate) -> PairEvidence:
-        """The most that the vectors leave possible."""
-        older, newer = self.saying(reader, near.fact).vector, message.saying.vector
-        cosine = near.cosine if older is None or newer is None else float(older @ newer)
-        return PairEvidence(_CERTAIN, _CERTAIN, near.cosine, cosine, near.rank, message.no_change_word)
+    def _outlook(self, older: SourceMessage, fact: Record, newer: SourceMessage, evidence: PairEvidence) -> float:
+        """How likely the judge would find that a person should at least be asked."""
+        words, others = self._telling(newer.text), self._telling(older.text)
+        return logistic(
+            OUTLOOK_WEIGHTS,
+            (
+                1.0,
+                evidence.cosine_of_messages,
+                float(evidence.rank),
+                float(evidence.no_change_word),
+                float(rules_for(newer.text).sounds_like_change(newer.text)),
+                float(not words.isdisjoint(others)),
+                float(not words.isdisjoint(self._telling(fact.text))),
+                log(max(len(newer.text.split()), 1)),
+            ),
+        )
+
+    def _telling(self, text: str) -> frozenset[str]:
+        if text not in self._terms:
+            self._terms[text] = frozenset(telling_terms([text]))
+        return self._terms[text]
 
     def ends_by(self, older: str, newer: str) -> float:
         """By the words alone."""
@@ -188,15 +208,40 @@ class Judging:
         self._known.update((pair, verdict.ends) for pair, verdict in zip(new, self._ask(new), strict=True))
 
 
+def without_words(older: SourceMessage, message: TellingMessage, near: EndingCandidate) -> PairEvidence:
+    """The most that is possible, whatever the judge says."""
+    text, newer, _, _ = message.saying
+    cosine = near.cosine if older.vector is None or newer is None else float(older.vector @ newer)
+    is_doubtful = rules_for(text).is_doubtful(text)
+    return PairEvidence(_CERTAIN, _CERTAIN, near.cosine, cosine, near.rank, message.no_change_word, is_doubtful)
+
+
 def as_said(older: SourceMessage, newer: SourceMessage) -> tuple[str, str]:
     """What was said at both times. One person's own words say most: to tell a chat in the third person bends it."""
     is_one_person = older.said and newer.said and older.speaker == newer.speaker
     return (older.said, newer.said) if is_one_person else (older.text, newer.text)
 
 
-def near_facts(
-    known: KnownFacts, message: TellingMessage, new: Sequence[tuple[Record, NDArray[np.float32] | None]] = ()
-) -> list[EndingCandidate]:
+class NewFacts(NamedTuple):
+    """Facts that are not known yet, and a row of the matrix for each."""
+
+    records: Sequence[Record] = ()
+    matrix: NDArray[np.float32] | None = None
+
+    def nearest(self, vector: NDArray[np.float32]) -> list[tuple[Record, float]]:
+        return [] if self.matrix is None else list(zip(self.records, (self.matrix @ vector).tolist(), strict=True))
+
+
+def new_facts(planned: Iterable[PlannedAction]) -> NewFacts:
+    found = [(one.record, one.vector) for one in planned if one.record and one.vector is not None]
+    if not found:
+        return NewFacts()
+    import numpy as np
+
+    return NewFacts([record for record, _ in found], np.stack([vector for _, vector in found]))
+
+
+def near_facts(known: KnownFacts, message: TellingMessage, new: NewFacts | None = None) -> list[EndingCandidate]:
     """The facts nearest to a message or to one of its facts, older and newer ones, beside the known ones also `new`
     ones. How somebody is called is no matter of likelihood, and what only happened once never ends.
     """
@@ -207,18 +252,19 @@ def near_facts(
         if vector is None:
             continue
         cosines = [(fact, cosine) for fact, cosine in known.nearest(text, vector, _LOOKED_AT) if cosine is not None]
-        cosines += [(fact, float(other @ vector)) for fact, other in new if other is not None]
+        cosines += new.nearest(vector) if new else []
         ranks = {True: 0, False: 0}
         for fact, cosine in sorted(cosines, key=lambda pair: -pair[1]):
             is_older = begins(fact) < message.at
-            if begins(fact) == message.at or fact.metadata.get(SLOT) in (NAME, NICKNAME):
+            if ranks[is_older] == NEAREST or begins(fact) == message.at or fact.metadata.get(SLOT) in (NAME, NICKNAME):
                 continue
-            if is_older and (is_lasting(fact) or is_of_other_thing(fact, message) or is_place_around(fact, message)):
+            if is_older and (is_of_other_thing(fact, message) or is_place_around(fact, message) or is_lasting(fact)):
                 continue
             rank, ranks[is_older] = ranks[is_older], ranks[is_older] + 1
-            if rank < NEAREST:
-                known_as = best.get(fact.id, EndingCandidate(fact, cosine, rank))
-                best[fact.id] = EndingCandidate(fact, max(cosine, known_as.cosine), min(rank, known_as.rank))
+            known_as = best.get(fact.id, EndingCandidate(fact, cosine, rank))
+            best[fact.id] = EndingCandidate(fact, max(cosine, known_as.cosine), min(rank, known_as.rank))
+            if min(ranks.values()) == NEAREST:
+                break
     return list(best.values())
 
 
@@ -244,14 +290,13 @@ class Endings:
         settled = self._settled_messages(message)
         near = [one for one in near if self.judging.saying(self.changes.reader, one.fact).text not in settled]
         weighed = self.judging.weigh(self.changes.reader, [(message, one) for one in near])
-        share, place = max(((one.share, -place) for place, one in enumerate(weighed)), default=(0.0, 0))
+        share, place = max(((one, -place) for place, one in enumerate(weighed)), default=(0.0, 0))
         if share < LIKELY:
             return
         older = near[-place].fact
         self._end(message, older, share)
-        for one, (other_share, reading) in zip(near, weighed, strict=True):
-            is_by_same = other_share >= ENDS and reading == weighed[-place].reading
-            if one.fact is not older and is_by_same and self._say_the_same(older, one.fact):
+        for one, other_share in zip(near, weighed, strict=True):
+            if one.fact is not older and other_share >= ENDS and self._say_the_same(older, one.fact):
                 self._end(message, one.fact, other_share)
 
     def _say_the_same(self, one: Record, other: Record) -> bool:
@@ -289,7 +334,9 @@ class Endings:
             if facts[0].id not in self.changes.plans:
                 self.changes.insert(facts[0], message.whole.vector)
                 self.changes.decided.append(DecidedChange("new", facts[0].id))
-        return max(facts, key=lambda fact: self.judging.ends_by(older.text, fact.text), default=None)
+        if len(facts) < _SEVERAL:
+            return next(iter(facts), None)
+        return max(facts, key=lambda fact: self.judging.ends_by(older.text, fact.text))
 
     def _new_facts(self, message: TellingMessage) -> list[Record]:
         plans = (self.changes.plans.get(one.record.id) for one in message.facts if one.record)
@@ -313,9 +360,8 @@ class Endings:
     def _is_ended(self, older: Record, newer: Record, message: TellingMessage, near: EndingCandidate) -> bool:
         """Whether one known fact ends another, as near as `near` says, told where the message was."""
         saying = self.judging.saying(self.changes.reader, newer)
-        readings = [*dict.fromkeys((without_dates(newer.text), saying.text))]
-        told = TellingMessage(saying, readings, begins(newer), message.no_change_word)
-        [(share, _)] = self.judging.weigh(self.changes.reader, [(told, near._replace(fact=older))])
+        told = TellingMessage(saying, begins(newer), message.no_change_word)
+        [share] = self.judging.weigh(self.changes.reader, [(told, near._replace(fact=older))])
         if share >= LIKELY and (why := self._why_undecided(older, newer, share)):
             if newer.state == "active":
                 self.changes.leave_undecided(older, newer, why)

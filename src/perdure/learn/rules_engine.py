@@ -22,7 +22,7 @@ from perdure.learn.known_facts import SourceMessage, scope_of
 from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People, is_by_program, is_of_session
 from perdure.learn.rule_changes import names_known
 from perdure.learn.rule_facts import AFFIRMED, SAID_AT, SLOT, SUBJECT, VALUE
-from perdure.learn.rules.languages import Statement, choose, rules_for, without_dates
+from perdure.learn.rules.languages import Statement, choose, rules_for
 from perdure.learn.similar import unpacked
 from perdure.learn.validity import Moment
 from perdure.model import SPEAKER, Record
@@ -127,11 +127,9 @@ def telling_messages(
                 continue
             saying = source_message(message, people, vectors.get(message.id))
             facts = [one for one in made if one not in whole]
-            readings = [without_dates(one.record.text) for one in facts if one.record]
-            readings = [*dict.fromkeys((*readings, saying.text))]
             as_fact = next((one for one in made if one in whole), None)
             no_change_word = between_people and not rules_for(message.text).tells_change(message.text)
-            found.append(TellingMessage(saying, readings, key[0], no_change_word, facts, as_fact))
+            found.append(TellingMessage(saying, key[0], no_change_word, facts, as_fact))
     return found
 
 

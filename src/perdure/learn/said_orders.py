@@ -21,7 +21,7 @@ from perdure.lifecycle.similarity import similarity
 from perdure.lifecycle.update import update
 from perdure.lifecycle.write import check_write
 from perdure.lifecycle.write_context import is_by_person
-from perdure.model import ROLE, SPEAKER, Record
+from perdure.model import ROLE, SPEAKER, Filter, Record
 from perdure.store.port import Reader
 from perdure.text.chat_orders import correction_said, order_said
 from perdure.text.corrections import StatedCorrection, corrected
@@ -41,6 +41,8 @@ SAID_IN: Final = "said_in"
 # Whoever has these reads what is said here over the network, and their rights end with the request.
 _SERVERS: Final = ("http", "mcp")
 _MOST_FORGOTTEN: Final = 100
+_NOT_SAID: Final = Filter(hidden=tuple(KINDS))
+_LEARNED: Final = Filter(sources=(LEARNED,))
 
 
 def carry_out_orders(services: Services, task: ConsolidationTask) -> list[str]:
@@ -49,12 +51,14 @@ def carry_out_orders(services: Services, task: ConsolidationTask) -> list[str]:
     with services.store.read(task.namespace) as reader:
         messages = [message for episode in task.episodes for message in episode.messages]
         orders = [message for message in messages if may_order(reader, message, messages)]
+        # Most namespaces hold conversations and what was learned from them: nothing that a search could find.
+        is_any_written = bool(set(reader.numbers(_NOT_SAID)) - set(reader.numbers(_LEARNED))) if orders else False
     writing = services.written_by(replace(services.context, surface="work", is_person=False))
     where = scope(writing, task.namespace, {})
     for message in orders:
         if (order := order_said(message.text)) is not None:
             notes += _forget(where, message, order)
-        elif (correction := correction_said(message.text)) is not None:
+        elif is_any_written and (correction := correction_said(message.text)) is not None:
             notes += _correct(where, message, correction)
     return notes
 
