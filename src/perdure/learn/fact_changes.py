@@ -159,7 +159,8 @@ class FactChanges:
 
     def is_forgotten(self, record: Record, planned: PlannedAction) -> bool:
         """Whether these words were forgotten or corrected after they were said."""
-        if not is_blocked(self.forgotten_since(record), planned.said_at):
+        since = self.forgotten_since(record)
+        if since is None or not is_blocked(since, planned.said_at):
             return False
         self.skip(FORGOTTEN)
         return True
