@@ -71,9 +71,13 @@ def statements(text: str, speaker: str, at: datetime, *, listener: str = "assist
 def is_english(text: str) -> bool:
     """False for a text in another language, of which rules can tell nothing. What is too short to tell is English."""
     text = plain_spelling(text)
+    return (text.isascii() or _is_latin(text)) and language_of(text) == "en"
+
+
+def _is_latin(text: str) -> bool:
     letters = [letter for letter in text if letter.isalpha()]
     latin = sum(letter.isascii() or letter < _LAST_LATIN for letter in letters)
-    return (len(letters) <= 1 or latin * 2 > len(letters)) and language_of(text) == "en"
+    return len(letters) <= 1 or latin * 2 > len(letters)
 
 
 def _is_english(words: Sequence[str]) -> bool:
