@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-from learn.proposals import parked, proposed
+from web.hostile_store import Said, category, say_everywhere
 from web.hostile_texts import HOSTILE
 from web_browser.conftest import told
 
@@ -326,36 +326,6 @@ def test_the_command_of_a_screen_is_copied_by_its_button_which_is_not_there_with
         assert visitor.page.get_by_role("button", name="Copy").count() == 0
 
 
-def hostile(memory: Memory, clock: HandClock) -> dict[str, int]:
-    from perdure.session.kept import KeptStart, keep
-
-    number = 0
-    for text in HOSTILE:
-        plain = "".join(each for each in " ".join(text.split()) if each.isprintable())
-        agent = memory.writing_as(plain[:60], writer="model", session=plain)
-        number = agent.remember(
-            text,
-            title=plain[:100],
-            tags=[plain[:40].replace(",", "")],
-            metadata={"said": text},
-            trigger_phrases=[plain],
-        ).record.number
-        agent.update(number, text=f"{text} again")
-        memory.conversation(plain).add_message(plain[:40] or "user", text)
-        parked(memory, number, text, model=plain)
-        other = agent.remember(f"{text} or not", key=f"said:{number}", category="preference", source_project=plain)
-        proposed(memory, agent.get(number), other.record, "conflict" if number % 2 else "merge")
-        entry = {"number": number, "namespace": plain, "id": "x", "title": text, "text": text, "score": 1.0,
-                 "explain": {plain: {"contribution": 1.0, "about": text}}}  # fmt: skip
-        keep(KeptStart(
-            session=plain, project=text, at="2026-03-14T11:00:00Z", source="startup", mode="semantic", text=text,
-            query=text, diagnostics=text, notes=[text], entries=[entry], left_out=[entry],
-        ))  # fmt: skip
-        memory.checkpoint(f"named-{number}", description=plain)
-    memory.erase(number, confirm=True)
-    return {}
-
-
 # Elements that no screen of ours has, and attributes that none of our elements has.
 THEIRS = """
 () => [...document.querySelectorAll("main *")].filter((each) =>
@@ -365,19 +335,29 @@ THEIRS = """
 """
 
 
-def test_hostile_texts_run_no_script_send_no_request_and_break_no_rule(browser: Browser, serve: Callable[..., Served]):
+def test_hostile_texts_run_no_script_send_no_request_and_break_no_rule(
+    browser: Browser, serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PERDURE_CATEGORIES", ",".join(map(category, HOSTILE)))
+    said: dict[str, Said] = {}
+
+    def hostile(memory: Memory, clock: HandClock) -> dict[str, int]:
+        said.update((text, say_everywhere(memory, text)) for text in HOSTILE)
+        return {}
+
     served = serve(hostile)
-    with Memory(served.store, embedder="none") as memory:
-        lines = memory.log(limit=1000)
-    shown = {line.change.session: line.number for line in lines if line.change.session}
     asked_for = {"memory", "correct", "erase", "around", "session", "conversation"}
     addresses = [screen.name for screen in SCREENS if screen.name not in asked_for]
-    erased = {line.number for line in lines if line.change.operation == "erase"}
-    for session, number in shown.items():
-        name = quote(session, safe="")
-        addresses += [f"session?id={name}", f"conversation?id={name}", f"search?q={name}", f"log?actor={name}"]
-        addresses += [f"memories?tags={name}", f"facts?about={name}", f"memory?n={number}"]
-        addresses += [f"{screen}?n={number}" for screen in ("correct", "erase", "around") if number not in erased]
+    for text, each in said.items():
+        name, words = quote(each.session, safe=""), quote(text, safe="")
+        addresses += [f"{screen}?n={each.number}" for screen in ("memory", "correct", "erase", "around")]
+        addresses += [f"session?id={name}", f"conversation?id={name}", f"search?q={words}", f"log?actor={name}"]
+        addresses += [
+            f"memories?tags={name}",
+            f"facts?about={name}",
+            f"memories?category={quote(category(text), safe='')}",
+        ]
+        addresses += [f"memories?namespace={name}", f"erased?batch={each.erased}"]
     with browser.visit(served.link) as visitor:
         for each in addresses:
             # Half of them as whole pages, all of them as parts that are swapped in.
