@@ -458,6 +458,19 @@ def test_what_a_token_may_not_do_is_not_shown_and_is_refused(
     assert len(remembered.log(limit=100)) - before <= 2
 
 
+def test_who_may_take_nothing_back_is_promised_no_undo(remembered: Memory, tmp_path: Path, clock: HandClock):
+    first, second = (remembered.remember(text).record for text in ("Ada likes tea", "Ada is fond of tea"))
+    proposed(remembered, first, second)
+    tokens = TokenFile(tmp_path / "memory.db", clock)
+    for scopes, is_promised in ((("read", "write"), False), (SCOPES, True)):
+        name = "-".join(scopes)
+        _, secret = tokens.create(name, scopes=scopes, namespaces=("default",), writer="person")
+        page = page_of(remembered, tmp_path, tokens=tokens, clock=clock).sign_in(secret)
+        review, correct = page.get("review").words, page.get("correct", n=first.number).words
+        assert "keeps both" in review
+        assert ("can be taken back" in review) is ("one undo takes it back" in correct) is is_promised
+
+
 def test_a_server_of_several_namespaces_lets_one_choose(page: Page, remembered: Memory, numbers: dict[str, int]):
     remembered.namespace("team").remember("The release is on Friday")
     shown = page.get("memories", namespace="team")

@@ -324,7 +324,10 @@ def correct(visit: Visit) -> Shown:
     return Shown(
         f"Correct #{number}",
         [
-            p("Other words make a new version; the old one stays in its history, and one undo takes it back."),
+            p(
+                "Other words make a new version; the old one stays in its history",
+                ", and one undo takes it back." if visit.may("undo") else ".",
+            ),
             field_form(there, "correct", about, values),
             p(a("Leave it as it is", href=back)),
         ],

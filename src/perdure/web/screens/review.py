@@ -26,9 +26,11 @@ def review(visit: Visit) -> Shown:
     parked = [each for each in visit.memory.parked() if past.known_at is None or each.at <= moment]
     parts: list[Child] = []
     if proposals:
+        can_undo = visit.may("undo")
         keys = p(
-            "Each decision can be taken back. Keys: ", kbd("j"), " ", kbd("k"), " move, ", kbd("a"), " accepts, ",
-            kbd("r"), " keeps both, ", kbd("u"), " takes back.", class_="note",
+            "Each decision can be taken back. " if can_undo else None, "Keys: ", kbd("j"), " ", kbd("k"), " move, ",
+            kbd("a"), " accepts, ", kbd("r"), " keeps both", [", ", kbd("u"), " takes back"] if can_undo else None, ".",
+            class_="note",
         ) if visit.is_person and visit.may("accept") else None  # fmt: skip
         pairs = ul([pair(visit, proposal) for proposal in proposals], class_="pairs")
         parts.append(section(h2("Pairs"), keys, pairs))
