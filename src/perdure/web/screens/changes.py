@@ -26,7 +26,7 @@ from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 _ENTRIES: Final = 20
 _TODAY: Final = 100
 _MOST: Final = 500
-_LOOKED_AT: Final = 3000
+_LOOKED_AT: Final = 1500
 _LINES: Final = 200
 _SHOWN: Final = 4
 _FIRST: Final = (
@@ -49,7 +49,7 @@ def today(visit: Visit) -> Shown:
     rows = [
         batch_row(visit, entry[0], newest, is_cut=entry[0][-1] is last)
         if len(entry) == 1
-        else proposed_row(visit, entry)
+        else proposed_row(visit, entry, is_cut=entry[-1][-1] is last)
         for entry in entries[:_ENTRIES]
     ]
     body: Child = (
@@ -73,14 +73,14 @@ def entries_of(lines: Sequence[Revision]) -> list[list[list[Revision]]]:
     return entries
 
 
-def proposed_row(visit: Visit, run: Sequence[Sequence[Revision]]) -> Markup:
+def proposed_row(visit: Visit, run: Sequence[Sequence[Revision]], *, is_cut: bool = False) -> Markup:
     """What was proposed in several steps, in one line: what to decide about it is in the review."""
     pairs = len({line.number for batch in run for line in batch})
     change = run[0][0].change
     return li(
         div(
             span("new ", class_="badge ok") if visit.since is not None and change.at > visit.since else None,
-            span(f"proposed {count(pairs, 'pair', 'pairs')} to decide about", class_="did"),
+            span(f"proposed {count(pairs, 'pair', 'pairs')} to decide about{' or more' if is_cut else ''}", class_="did"),
             small(f"in {len(run)} steps, each in the ", a("log", href=visit.link("log")), ", ",
                   when(change.at, visit.now)),
             a("Decide", href=visit.link("review"), class_="end") if visit.may("review") else None,
