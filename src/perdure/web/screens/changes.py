@@ -75,12 +75,13 @@ def entries_of(lines: Sequence[Revision]) -> list[list[list[Revision]]]:
 
 def proposed_row(visit: Visit, run: Sequence[Sequence[Revision]], *, is_cut: bool = False) -> Markup:
     """What was proposed in several steps, in one line: what to decide about it is in the review."""
-    pairs = len({line.number for batch in run for line in batch})
+    told = count(len({line.number for batch in run for line in batch}), "pair", "pairs")
+    told = f"{told} or more" if is_cut else told
     change = run[0][0].change
     return li(
         div(
             span("new ", class_="badge ok") if visit.since is not None and change.at > visit.since else None,
-            span(f"proposed {count(pairs, 'pair', 'pairs')} to decide about{' or more' if is_cut else ''}", class_="did"),
+            span(f"proposed {told} to decide about", class_="did"),
             small(f"in {len(run)} steps, each in the ", a("log", href=visit.link("log")), ", ",
                   when(change.at, visit.now)),
             a("Decide", href=visit.link("review"), class_="end") if visit.may("review") else None,
