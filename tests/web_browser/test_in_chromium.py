@@ -220,6 +220,32 @@ def test_tags_tiers_named_states_limits_and_private_projects_are_changed_and_tak
         assert visitor.errors == []
 
 
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_what_others_changed_since_is_overruled_after_a_look_and_brought_back(
+    browser: Browser, serve: Callable[..., Served], scripts: bool
+):
+    served = serve()
+    agent = served.numbers["agent"]
+    with Memory(served.store, embedder="none") as memory:
+        memory.update(agent, text="Bob and Chen own the billing service")
+    with browser.visit(served.link, viewport=PHONE, java_script_enabled=scripts) as visitor:
+        visitor.go(f"session?id={MONDAY}")
+        visitor.click("Take the session back")
+        visitor.says("Changed since")
+        if scripts:
+            assert browser.serious(visitor) == []
+        visitor.click("Take it back all the same")
+        visitor.says("Nothing was changed yet")
+        assert current(served, agent) == "Bob and Chen own the billing service"
+        visitor.click("Yes: take the session back")
+        visitor.says("Done:")
+        assert current(served, agent) is None
+        visitor.click("Undo", within=".banner")
+        visitor.says("Redo")
+        assert current(served, agent) == "Bob and Chen own the billing service"
+        assert visitor.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
 def standing(served: Served, number: int) -> tuple[object, ...]:
     with Memory(served.store, embedder="none") as memory:
         record = memory.get(number)
