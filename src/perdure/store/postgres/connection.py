@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import struct
 import sys
 import time
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, Final, LiteralString, TypeAlias, cast
+from collections import deque
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import psycopg
-from psycopg import Cursor, RawCursor, generators
-from psycopg.adapt import Dumper, Loader
-from psycopg.pq import Format
+from psycopg import generators
+from psycopg.adapt import Dumper, Loader, PyFormat, Transformer
+from psycopg.pq import ExecStatus, Format
 from psycopg.types.numeric import Int8BinaryDumper
 from psycopg.types.string import StrBinaryDumper
 
 from perdure.errors import StoreUnreadable
 from perdure.store.postgres.address import Address
+
+if TYPE_CHECKING:
+    from psycopg.pq.abc import PGresult
 
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = "Mapping[str, Any] | Sequence[Any] | None"
@@ -31,7 +37,12 @@ _LENGTH_OF_REAL: Final = struct.pack(">i", 4)
 _ARRAY_HEAD: Final = struct.Struct(">5i")
 _DURABLE: Final = ("on", "remote_write", "remote_apply")
 # The statements that may wait to be sent. Without an end a server that nobody listens to would stop listening, too.
-_MOST_UNANSWERED: Final = 64
+_MOST_UNSENT: Final = 64
+# A command of few statements gains nothing by preparing them. What is prepared costs the server memory.
+_SENT_BEFORE_PREPARED: Final = 5
+_MOST_PREPARED: Final = 100
+_MOST_COUNTED: Final = 1000
+_PLACE: Final = re.compile(r"%(?:%|s|\((\w+)\)s)")
 
 
 class NumberArray:
@@ -72,81 +83,159 @@ class _BytesOfUuid(Loader):
         return bytes(data)
 
 
-class _BinaryCursor(Cursor[Row]):
-    """Answers come as they are stored, which spares both sides the text."""
+class Answer:
+    """What the server says to one statement. It is waited for when it is wanted."""
 
-    def __init__(self, connection: psycopg.Connection[Any], **options: Any) -> None:
-        super().__init__(connection, **options)
-        self.format = Format.BINARY
+    __slots__ = ("_session", "result")
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.result: PGresult | None = None
+
+    def fetchall(self) -> list[Row]:
+        return self._session.rows_of(self)
 
 
-class _NumberedCursor(RawCursor[Row]):
-    """Takes a statement as the server does: the driver reads others for their places, long ones each time anew."""
+class _Numbered(NamedTuple):
+    """A statement as the server takes it, with $1, $2 and so on, and the names of these places, if they had any."""
 
-    def __init__(self, connection: psycopg.Connection[Any], **options: Any) -> None:
-        super().__init__(connection, **options)
-        self.format = Format.BINARY
+    sql: bytes
+    names: tuple[str, ...] = ()
 
 
 class Session:
-    """A connection with its pipeline. It keeps no state between transactions, so a pooler may stand in between."""
+    """A connection with its pipeline. It keeps no state between transactions, so a pooler may stand in between.
 
-    def __init__(self, connection: psycopg.Connection[Row], *, durable: bool, waits: bool = False) -> None:
-        """`waits`: for every answer before the next transaction begins. PgBouncer before 1.21 hands the connection to
-        another client when the first answer comes, and the next transaction is lost.
+    Statements go to libpq as they are. A cursor of the driver for each would cost more than what most of them do: it
+    reads the statement for its places, and looks after the connection every time.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Row], *, durable: bool, prepares: bool = True) -> None:
+        """`prepares`: whether the server is told to remember statements. Who stands in between and does not know of
+        these may be PgBouncer before 1.21, which hands the connection to another client when the first answer comes,
+        and the next transaction is lost: then every answer is waited for before another transaction begins.
         """
         self._connection = connection
-        self._waits = waits
-        self._manager = connection.pipeline()
-        # Of the driver's own there is no public call that queues a statement and sends nothing, nor one that sends a
-        # sync and waits for nothing.
-        self._pipeline = cast("Any", self._manager.__enter__())
-        self._exchange = self._pipeline._communicate_gen  # noqa: SLF001
-        self._pipeline._communicate_gen = self._queued  # noqa: SLF001
+        self._pgconn = connection.pgconn
+        self._pgconn.enter_pipeline_mode()
+        self._transformer = Transformer(connection)
+        # What was sent and is not answered, in its order; None is a sync.
+        self._unanswered: deque[Answer | None] = deque()
+        self._prepares = prepares
+        self._times_sent: dict[bytes, int] = {}
+        # By statement, under which name it is prepared for values of these types.
+        self._prepared: dict[bytes, list[tuple[tuple[int, ...], bytes]]] = {}
+        self._prepared_count = 0
         self.opened_at = time.monotonic()
         self.is_durable = durable
 
-    def _queued(self) -> Iterator[Any]:
-        """Instead of what the driver does after each statement, which is to send it. What is said together is sent
-        together when an answer is wanted: each packet wakes the server, which takes the processor for one statement.
+    def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> Answer:
+        """What is said together is sent together when an answer is wanted: each packet wakes the server, which takes
+        the processor for one statement.
         """
-        self._queue()
-        if len(self._pipeline.result_queue) >= _MOST_UNANSWERED:
-            yield from self._exchange()
-
-    def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> Cursor[Row]:
-        return self._connection.execute(cast("LiteralString", sql), bindings, prepare=prepare)
+        if bindings is None:
+            return self._say(sql.encode(), (), prepare=prepare)
+        statement = _numbered(sql)
+        if isinstance(bindings, Mapping):
+            return self._say(statement.sql, [bindings[name] for name in statement.names], prepare=prepare)
+        return self._say(statement.sql, bindings, prepare=prepare)
 
     def send_numbered(self, sql: str, values: Sequence[Any]) -> None:
         """A statement whose places are $1, $2 and so on."""
-        _NumberedCursor(self._connection).execute(cast("LiteralString", sql), values)
+        self._say(sql.encode(), values)
+
+    def _say(self, sql: bytes, values: Sequence[Any], *, prepare: bool | None = None) -> Answer:
+        if self._connection.closed:
+            raise psycopg.OperationalError("the connection is closed")
+        packed = self._transformer.dump_sequence(values, (PyFormat.AUTO,) * len(values))
+        types, formats = self._transformer.types or (), self._transformer.formats
+        name = self._name_of(sql, types) if self._prepares and prepare is not False else None
+        if name is None:
+            self._pgconn.send_query_params(sql, packed, types, formats, Format.BINARY)
+        else:
+            self._pgconn.send_query_prepared(name, packed, formats, Format.BINARY)
+        return self._await_answer()
+
+    def _await_answer(self) -> Answer:
+        answer = Answer(self)
+        self._unanswered.append(answer)
+        if not len(self._unanswered) % _MOST_UNSENT:
+            self._exchange()
+        return answer
+
+    def _name_of(self, sql: bytes, types: tuple[int, ...]) -> bytes | None:
+        """Of a prepared statement; None when it is not sent often enough. Nothing has no type, and fits into any."""
+        for known, name in self._prepared.get(sql, ()):
+            if known == types or all(wanted in (0, own) for own, wanted in zip(known, types, strict=True)):
+                return name
+        times = self._times_sent[sql] = self._times_sent.get(sql, 0) + 1
+        if times <= _SENT_BEFORE_PREPARED or self._prepared_count == _MOST_PREPARED:
+            if len(self._times_sent) > _MOST_COUNTED:
+                self._times_sent.clear()
+            return None
+        self._prepared_count += 1
+        name = b"perdure_%d" % self._prepared_count
+        self._pgconn.send_prepare(name, sql, types)
+        self._await_answer()
+        self._prepared.setdefault(sql, []).append((types, name))
+        return name
 
     def ask(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> list[Row]:
         """Everything that was sent before is answered with it."""
         return self.send(sql, bindings, prepare=prepare).fetchall()
 
+    def rows_of(self, answer: Answer) -> list[Row]:
+        if answer.result is None:
+            self._pgconn.send_flush_request()
+            self._exchange()
+            self._hear()
+        result, answer.result = answer.result, None
+        if result is None:
+            raise psycopg.OperationalError("the connection ended before the answer came")
+        self._transformer.set_pgresult(result)
+        rows = self._transformer.load_rows(0, result.ntuples, tuple)
+        # A large answer must not be kept until the next one comes.
+        self._transformer.set_pgresult(None)
+        return rows
+
     def sync(self) -> None:
         """Wait until everything that was sent is done."""
         self._send_sync()
-        self._connection.wait(self._pipeline._fetch_gen(flush=False))  # noqa: SLF001
+        self._hear()
 
     def end_reading(self) -> None:
         """End a transaction that changed nothing. Its answer comes with the next one's: nobody has to wait for it."""
         self.send("COMMIT", prepare=False)
         self._send_sync()
-        if self._waits:
-            self._connection.wait(self._pipeline._fetch_gen(flush=False))  # noqa: SLF001
+        if not self._prepares:
+            self._hear()
 
     def _send_sync(self) -> None:
-        self._pipeline._enqueue_sync()  # noqa: SLF001
-        # The sync goes out with what is before it, in one packet; all of it, however slowly the other side reads.
-        self._queue()
-        self._connection.wait(generators.send(self._connection.pgconn))
+        self._pgconn.pipeline_sync()
+        self._unanswered.append(None)
+        self._exchange()
 
-    def _queue(self) -> None:
-        commands = self._pipeline.command_queue
-        while commands:
-            commands.popleft()()
+    def _exchange(self) -> None:
+        """Send what was said, all of it, however slowly the other side reads."""
+        self._connection.wait(generators.send(self._pgconn))
+
+    def _hear(self) -> None:
+        """Take all answers. What was said after a statement that failed was not done, so the first error counts."""
+        failed: psycopg.Error | None = None
+        while self._unanswered:
+            results = self._connection.wait(generators.fetch_many(self._pgconn))
+            if not results:
+                failed = failed or psycopg.OperationalError("the connection ended before the answer came")
+                break
+            answer, result = self._unanswered.popleft(), results[-1]
+            if result.status == ExecStatus.FATAL_ERROR:
+                failed = failed or psycopg.errors.error_from_result(result)
+            elif result.status == ExecStatus.PIPELINE_ABORTED:
+                failed = failed or psycopg.errors.PipelineAborted("pipeline aborted")
+            elif answer is not None:
+                answer.result = result
+        if failed is not None:
+            raise failed
 
     @property
     def is_usable(self) -> bool:
@@ -155,9 +244,20 @@ class Session:
     def close(self) -> None:
         """Without a word to the server: whatever it was doing is rolled back."""
         self._connection.close()
-        # What it still waits for does not come any more, and that is no error here.
-        with suppress(psycopg.Error):
-            self._manager.__exit__(None, None, None)
+
+
+@lru_cache(1024)
+def _numbered(sql: str) -> _Numbered:
+    """Of a statement whose places are %s or %(name)s. A name that is there twice is one place."""
+    names: dict[str, int] = {}
+    count = itertools.count(1)
+
+    def number(found: re.Match[str]) -> str:
+        if found[0] == "%%":
+            return "%"
+        return f"${names.setdefault(found[1], len(names) + 1) if found[1] else next(count)}"
+
+    return _Numbered(_PLACE.sub(number, sql).encode(), tuple(names))
 
 
 def connect(address: Address) -> Session:
@@ -166,7 +266,7 @@ def connect(address: Address) -> Session:
     connection = psycopg.connect(
         address.conninfo,
         autocommit=True,
-        prepare_threshold=5 if address.prepares else None,
+        prepare_threshold=None,
         client_encoding="UTF8",
         application_name=f"perdure/{__version__}",
     )
@@ -179,8 +279,7 @@ def connect(address: Address) -> Session:
         adapters.register_dumper(int, Int8BinaryDumper)
         adapters.register_dumper(str, StrBinaryDumper)
         take_number_arrays(connection)
-        connection.cursor_factory = cast("Any", _BinaryCursor)
-        return Session(connection, durable=rows[0][0] in _DURABLE, waits=not address.prepares)
+        return Session(connection, durable=rows[0][0] in _DURABLE, prepares=address.prepares)
     except BaseException:
         connection.close()
         raise

@@ -41,6 +41,7 @@ _FREE: Final = bytes(_SLOT.size)
 NOTES: Final = 32
 _BLOCK: Final = NOTES * _SLOT.size
 _MOST_BYTES: Final = 64 << 20
+_MOST_PARSED: Final = 100
 _LOST: Final = (
     "Bring them back from the server that had them, if it can still be read, or say them again; "
     "`perdure doctor --repair` accepts the log as it is now."
@@ -74,6 +75,8 @@ class LogNotes:
         # Where the block of each namespace is.
         self._blocks: dict[UUID, int] = {}
         self._wanted: dict[UUID, Sequence[int]] = {}
+        # The blocks as they were written last, by their places.
+        self._parsed: dict[int, tuple[bytearray, list[NotedLines | None]]] = {}
         self._synced_at = seconds()
         self._is_dirty = False
 
@@ -113,7 +116,7 @@ class LogNotes:
             if start is None:
                 return True
             content = bytearray(os.pread(descriptor, _BLOCK, start).ljust(_BLOCK, b"\0"))
-            slots = _slots(content)
+            slots = self._slots_of(start, content)
             offsets = range(0, _BLOCK, _SLOT.size)
             seen = [n for n, slot in enumerate(slots) if slot is not None and found.get(slot.last) == slot.head]
             free = [n for n, slot in enumerate(slots) if slot is None]
@@ -129,11 +132,23 @@ class LogNotes:
             os.pwrite(descriptor, content, start)
         self._is_dirty = True
         kept = [slot.last for n, slot in enumerate(slots) if slot is not None and n not in seen]
+        for n in seen:
+            if n:
+                slots[n] = None
+        slots[place] = noted
+        self._parsed[start] = content, slots
         if len(kept) + 1 < NOTES // 2:
             self._wanted.pop(noted.namespace, None)
         else:
             self._wanted[noted.namespace] = [*kept, noted.last]
         return True
+
+    def _slots_of(self, start: int, content: bytearray) -> list[NotedLines | None]:
+        """Reading a block takes as long as all the rest, so one that nobody else has written is not read again."""
+        if len(self._parsed) > _MOST_PARSED:
+            self._parsed.clear()
+        earlier, slots = self._parsed.pop(start, (None, []))
+        return slots if earlier == content else _slots(content)
 
     def _block_of(self, descriptor: int, namespace: UUID) -> int | None:
         """Where the block of the namespace is, or goes. None when the file is full."""
