@@ -14,7 +14,7 @@ import pytest
 
 from perdure import Memory
 from perdure.location import locate
-from perdure.store.postgres.address import parse_address
+from perdure.store.postgres.address import Address, parse_address
 from perdure.store.postgres.connection import Session
 from perdure.store.postgres.log_notes import NOTES
 from perdure.store.postgres.pool import Transaction
@@ -147,6 +147,36 @@ def test_the_server_knows_the_size_of_what_was_imported(postgres_stores: EmptySt
             (address.schema,),
         ).fetchall()
     assert found == [(1.0,)]
+
+
+def test_a_text_is_found_without_reading_the_others_even_before_the_server_has_counted_them(
+    postgres_stores: EmptyStores,
+) -> None:
+    location = locate(postgres_stores.new_url())
+    address = parse_address(location.address, location.shown)
+    with Memory(location.address, embedder=WordEmbedder()) as memory:
+        for n in range(300):
+            memory.remember(f"memory {n}")
+        before = _rows_read(memory, address)
+        for n in range(20):
+            memory.remember(f"another memory {n}")
+        assert _rows_read(memory, address) - before < 20 * 40
+
+
+def _rows_read(memory: Memory, address: Address) -> int:
+    """By all statements so far."""
+    store: Any = memory._services.store
+    for session in store._pool._idle:
+        session.ask("SELECT pg_stat_force_next_flush()")
+        session.sync()
+    with psycopg.connect(address.conninfo) as connection:
+        found = connection.execute(
+            "SELECT (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = %(schema)s)"
+            " + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE schemaname = %(schema)s)",
+            {"schema": address.schema},
+        ).fetchone()
+    assert found is not None
+    return int(found[0])
 
 
 def test_rows_are_put_many_at_once_and_a_memory_that_is_written_twice_is_kept_as_it_was_last(

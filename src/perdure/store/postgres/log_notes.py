@@ -147,8 +147,8 @@ class LogNotes:
         """Reading a block takes as long as all the rest, so one that nobody else has written is not read again."""
         if len(self._parsed) > _MOST_PARSED:
             self._parsed.clear()
-        earlier, slots = self._parsed.pop(start, (None, []))
-        return slots if earlier == content else _slots(content)
+        known = self._parsed.pop(start, None)
+        return known[1] if known and known[0] == content else _slots(content)
 
     def _block_of(self, descriptor: int, namespace: UUID) -> int | None:
         """Where the block of the namespace is, or goes. None when the file is full."""

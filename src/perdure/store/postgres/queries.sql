@@ -42,6 +42,10 @@ ANALYZE (SKIP_LOCKED) perdure.memory (namespace, number, id, key, content_hash, 
     perdure.payload (namespace, seq), perdure.vector (namespace, position, generation, passage_hash),
     perdure.use (namespace, number);
 
+-- name: rows_counted
+-- How many memories the planner believes in; -1 before anybody has counted.
+SELECT reltuples::bigint FROM pg_class WHERE relname = 'memory' AND relnamespace = to_regnamespace(quote_ident(%(schema)s));
+
 -- name: namespace_row
 -- What a reader needs of the namespace itself.
 SELECT name, secret, documents, words, tokens, max_items, max_tokens, number

@@ -30,7 +30,7 @@ from perdure.store.postgres.pool import EVERYWHERE, RECONNECT_PAUSE_SECONDS, Pos
 from perdure.store.postgres.reader import PostgresReader, generation_key, namespace_key
 from perdure.store.postgres.sql import nearest_queries, queries, setup_queries, transfer_queries
 from perdure.store.postgres.use import PostgresUse
-from perdure.store.postgres.writer import PostgresWriter, WriterSettings
+from perdure.store.postgres.writer import SMALLEST_COUNTED_ANYWAY, PostgresWriter, WriterSettings
 from perdure.store.rows import ALL_WRITTEN, NUMBER_MASK
 from perdure.store.use import with_unwritten
 from perdure.text.entry import passage
@@ -190,15 +190,19 @@ class PostgresStore:
                 # The erasure has happened, so nothing may fail here.
                 with suppress(OSError):
                     self._ledger.append(writer.erased, self._clock())
-        if any(writer.has_doubled for writer in writers.values()):
-            self._refresh_statistics()
+        if grown := max((writer.doubled_to for writer in writers.values()), default=0):
+            self._refresh_statistics(small=grown < SMALLEST_COUNTED_ANYWAY)
 
-    def _refresh_statistics(self) -> None:
+    def _refresh_statistics(self, *, small: bool) -> None:
         """Tell the planner how large the tables have become. Until the server does so by itself, it takes a namespace
         for a handful of rows, and reads the whole of it to find one. A role without the right to is only warned.
+
+        A namespace that is `small` says nothing new where many others have been counted.
         """
         with suppress(PerdureError), self._pool.writing(EVERYWHERE) as transaction:
-            transaction.send(self._sql["refresh_statistics"], prepare=False)
+            counted = transaction.ask(self._sql["rows_counted"], {"schema": self._address.schema}) if small else []
+            if all(rows < SMALLEST_COUNTED_ANYWAY for (rows,) in counted):
+                transaction.send(self._sql["refresh_statistics"], prepare=False)
 
     def _hashes_at(self, namespace: UUID, seqs: Sequence[int]) -> dict[int, bytes]:
         (rows,) = self._pool.ask(namespace, (self._sql["line_hashes"], {"namespace": namespace, "seqs": list(seqs)}))

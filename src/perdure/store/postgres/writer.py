@@ -49,7 +49,8 @@ from perdure.values import value_class
 
 SECRET_BYTES: Final = 32
 # Lines or vectors of a namespace; below it, any plan of the server is quick.
-SMALLEST_COUNTED: Final = 1024
+SMALLEST_COUNTED: Final = 64
+SMALLEST_COUNTED_ANYWAY: Final = 1024
 # Of `select_memory_to_write`, from its end: tags, the fields that name other memories, and the words.
 _TAGS: Final = -14
 _EVIDENCE: Final = -10
@@ -521,10 +522,13 @@ class PostgresWriter(PostgresReader):
         return (self._row.seq, self._row.head) if self._row.seq > self._first_seq else None
 
     @property
-    def has_doubled(self) -> bool:
-        """Whether the log or the vectors have grown past a power of two that is worth new statistics."""
+    def doubled_to(self) -> int:
+        """How many lines or vectors there are, when they have grown past a power of two that is worth new statistics;
+        else 0.
+        """
         grown = (self._first_seq, self._row.seq), (self._first_vector, self._row.vector)
-        return any(after >= SMALLEST_COUNTED and before.bit_length() < after.bit_length() for before, after in grown)
+        doubled = (after for before, after in grown if before.bit_length() < after.bit_length())
+        return max((after for after in doubled if after >= SMALLEST_COUNTED), default=0)
 
     @property
     def noted_lines(self) -> NotedLines | None:
