@@ -123,7 +123,7 @@ def test_killed_servers_lose_nothing_that_was_acknowledged_and_keep_nothing_twic
 
 
 class _Cut:
-    """Cuts the connection at the n-th statement, before it is sent or just after."""
+    """Cuts the connection at the n-th statement, before it is sent or just after, when the server goes on with it."""
 
     def __init__(self, at: int, *, sent: bool) -> None:
         self._left = at
@@ -139,6 +139,7 @@ class _Cut:
             if self._sent:
                 with suppress(Exception):
                     act(session, *arguments, **options)
+                    session._exchange()
             os.close(os.dup2(os.open(os.devnull, os.O_RDWR), session._connection.fileno()))
             return act(session, *arguments, **options)
 
