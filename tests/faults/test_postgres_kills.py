@@ -201,8 +201,9 @@ def live(memory: Memory, file: Path) -> list[tuple[str, int, int]]:
     return [(line.change.operation, line.number, line.version) for line in reversed(memory.log(limit=99))]
 
 
+@pytest.mark.parametrize("sent", [False, True])
 def test_every_change_is_made_once_however_the_connection_is_cut(
-    postgres_stores: EmptyStores, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    postgres_stores: EmptyStores, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sent: bool
 ):
     url, file = postgres_stores.new_url(), tmp_path / "texts.jsonl"
     file.write_text('{"text": "bread"}\n{"text": "butter"}\n', encoding="utf-8")
@@ -211,7 +212,7 @@ def test_every_change_is_made_once_however_the_connection_is_cut(
     assert [operation for operation, *_ in whole].count("undo") == 1
     at = 0
     for at in range(2, 999, int(os.environ.get("PERDURE_CUTS", "23"))):
-        cut = _Cut(at, sent=bool(at % 2))
+        cut = _Cut(at, sent=sent)
         with Memory(url, embedder="none", namespace=f"cut at {at}") as memory, monkeypatch.context() as patch:
             memory.stats()
             patch.setattr(Session, "send", cut(Session.send))

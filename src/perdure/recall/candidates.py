@@ -229,7 +229,7 @@ class Retriever:
         searched = 0
         for partition in partitions:
             allowed, noted = self.allowed_rows(partition)
-            searched += int(allowed.sum())
+            searched += int(np.count_nonzero(allowed))
             notes |= dict.fromkeys(noted)
             if partition.snapshot.superseded and self.request.looks_back:
                 allowed, superseded = allowed | self._superseded_rows(partition), True
