@@ -140,7 +140,10 @@ class _Cut:
                 with suppress(Exception):
                     act(session, *arguments, **options)
                     session._exchange()
-            os.close(os.dup2(os.open(os.devnull, os.O_RDWR), session._connection.fileno()))
+            # The number stays taken until the driver closes it: free, it would be that of whatever is opened next.
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, session._connection.fileno())
+            os.close(nothing)
             return act(session, *arguments, **options)
 
         return cut
