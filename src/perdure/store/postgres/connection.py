@@ -83,7 +83,7 @@ class _BytesOfUuid(Loader):
         return bytes(data)
 
 
-class Answer:
+class Reply:
     """What the server says to one statement. It is waited for when it is wanted."""
 
     __slots__ = ("_session", "result")
@@ -120,7 +120,7 @@ class Session:
         self._pgconn.enter_pipeline_mode()
         self._transformer = Transformer(connection)
         # What was sent and is not answered, in its order; None is a sync.
-        self._unanswered: deque[Answer | None] = deque()
+        self._unanswered: deque[Reply | None] = deque()
         self._prepares = prepares
         self._times_sent: dict[bytes, int] = {}
         # By statement, under which name it is prepared for values of these types.
@@ -129,7 +129,7 @@ class Session:
         self.opened_at = time.monotonic()
         self.is_durable = durable
 
-    def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> Answer:
+    def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> Reply:
         """What is said together is sent together when an answer is wanted: each packet wakes the server, which takes
         the processor for one statement.
         """
@@ -144,7 +144,7 @@ class Session:
         """A statement whose places are $1, $2 and so on."""
         self._say(sql.encode(), values)
 
-    def _say(self, sql: bytes, values: Sequence[Any], *, prepare: bool | None = None) -> Answer:
+    def _say(self, sql: bytes, values: Sequence[Any], *, prepare: bool | None = None) -> Reply:
         if self._connection.closed:
             raise psycopg.OperationalError("the connection is closed")
         packed = self._transformer.dump_sequence(values, (PyFormat.AUTO,) * len(values))
@@ -154,10 +154,10 @@ class Session:
             self._pgconn.send_query_params(sql, packed, types, formats, Format.BINARY)
         else:
             self._pgconn.send_query_prepared(name, packed, formats, Format.BINARY)
-        return self._await_answer()
+        return self._await_reply()
 
-    def _await_answer(self) -> Answer:
-        answer = Answer(self)
+    def _await_reply(self) -> Reply:
+        answer = Reply(self)
         self._unanswered.append(answer)
         if not len(self._unanswered) % _MOST_UNSENT:
             self._exchange()
@@ -176,7 +176,7 @@ class Session:
         self._prepared_count += 1
         name = b"perdure_%d" % self._prepared_count
         self._pgconn.send_prepare(name, sql, types)
-        self._await_answer()
+        self._await_reply()
         self._prepared.setdefault(sql, []).append((types, name))
         return name
 
@@ -184,7 +184,7 @@ class Session:
         """Everything that was sent before is answered with it."""
         return self.send(sql, bindings, prepare=prepare).fetchall()
 
-    def rows_of(self, answer: Answer) -> list[Row]:
+    def rows_of(self, answer: Reply) -> list[Row]:
         if answer.result is None:
             self._pgconn.send_flush_request()
             self._exchange()
