@@ -92,7 +92,8 @@ def test_bound_tools_have_the_names_arguments_and_words_that_a_framework_reads(m
             name: hint for name, hint in hints.items() if name != "return"
         }
         assert (bound.__name__, bound.__doc__) == (tool.__name__, tool.__doc__)
-        assert all(f"        {name}: " in (bound.__doc__ or "") for name in arguments)
+        # From Python 3.13 on, a docstring is kept without the indentation of its function.
+        assert all(f"\n    {name}: " in inspect.cleandoc(bound.__doc__ or "") for name in arguments)
 
 
 def test_bound_tools_write_and_find_and_refuse_in_words(memory: Memory):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from inspect import Parameter as SignatureParameter
 from inspect import signature
 from pathlib import Path
-from typing import Any, Literal, cast, get_args, get_origin
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import click
 import pytest
@@ -26,10 +26,11 @@ from perdure.http.app import TABLES
 from perdure.http.bodies import ImportRequest, Message, MessagesImport
 from perdure.mcp.tool import Tool
 from perdure.mcp.tools import TOOLS
-from perdure.model import CATEGORIES, CONTEXT_TYPES, STATES, TIERS, TRUSTS
+from perdure.model import CATEGORIES, CONTEXT_TYPES, STATES, TIERS, TRUSTS, Egress
 from perdure.operations import ROWS, Operation
+from perdure.providers.call import ProviderCall
 from perdure.remote.memory import RemoteMemory
-from perdure.remote.signatures import arguments_of
+from perdure.remote.signatures import arguments_of, hints_of
 from perdure.validation import Fields, Filters
 
 # The words that an argument may be, where its type does not list them.
@@ -365,3 +366,13 @@ def test_a_list_of_words_is_written_once():
                 if words in lists and path.name not in {"vocabulary.py", "entries.py"}:
                     copies.append(f"{path.name}:{node.lineno} {lists[words]}")
     assert copies == []
+
+
+def test_types_are_found_by_an_interpreter_that_copies_the_names_it_is_given(monkeypatch: pytest.MonkeyPatch):
+    """As Python does from 3.14 on: a server could not start there."""
+
+    def copying(value: Any, localns: Mapping[str, Any]) -> dict[str, Any]:
+        return get_type_hints(value, localns=dict(localns))
+
+    monkeypatch.setattr("perdure.remote.signatures.get_type_hints", copying)
+    assert get_args(hints_of.__wrapped__(Egress)["calls"]) == (ProviderCall, ...)

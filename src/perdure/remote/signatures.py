@@ -35,19 +35,18 @@ _LATE: Final[Mapping[str, str]] = {
 }
 
 
-class _LateNames(dict[str, Any]):
-    """The types that annotations name, imported when somebody looks at them."""
-
-    def __missing__(self, name: str) -> Any:
-        if name not in _LATE:
-            raise KeyError(name)
-        return getattr(import_module(f"perdure.{_LATE[name]}"), name)
-
-
 @cache
 def hints_of(value: Any) -> dict[str, Any]:
     """The types of the fields of a value, of the entries of a mapping, or of the arguments of a function."""
-    return get_type_hints(value, localns=_LateNames(Json=Any, Schema=Mapping[str, Any]))
+    names: dict[str, Any] = {"Json": Any, "Schema": Mapping[str, Any]}
+    while True:
+        try:
+            return get_type_hints(value, localns=names)
+        # Not a mapping that imports what it lacks: from Python 3.14 on the names are copied before they are looked up.
+        except NameError as unknown:
+            if unknown.name not in _LATE or unknown.name in names:
+                raise
+            names[unknown.name] = getattr(import_module(f"perdure.{_LATE[unknown.name]}"), unknown.name)
 
 
 @dataclass(frozen=True, slots=True)
