@@ -35,3 +35,11 @@ def test_rules_of_editors_are_found_where_editors_keep_them(tmp_path: Path):
         (tmp_path / name).write_text("Use tabs.\n", "utf-8")
     found = {source.paths[0].name for source in sources_of("editors", tmp_path, tmp_path, {})}
     assert found == {".cursorrules", "a.md", "copilot-instructions.md", "progress.md"}
+
+
+def test_a_note_that_begins_with_its_own_name_is_called_by_it_once(tmp_path: Path):
+    (tmp_path / "note-52.md").write_text("# Note 52\nTea at five.\n# Later\nCake at six.\n", "utf-8")
+    with Memory(":memory:", embedder="none") as memory:
+        import_source(memory, recognise(tmp_path), ImportOptions(project_name="vault"))
+        titles = [record.title for record in memory.list(newest=False)]
+        assert titles == ["Note 52", "note-52.md: Later"]

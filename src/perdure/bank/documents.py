@@ -43,18 +43,20 @@ def sections_of_document(path: str, text: str, project: str | None, name_in_key:
     """
     values, body = split_front_matter(text.replace("\r\n", "\n"))
     name = text_of(values, "title", "description") or Path(path).name
+    own_name = _slug(name.removesuffix(".md"))
     tags = [*texts_of(values, "tags"), *texts_of(values, "type")]
     kept = {key: value for key in _KEPT_VALUES if (value := text_of(values, key) or list(texts_of(values, key)))}
     sections: list[Section] = []
     taken: set[str] = set()
     for heading, content in parts_of(body):
-        anchor = slug = _NOT_IN_A_NAME.sub("-", heading.casefold()).strip("-") or "top"
+        anchor = slug = _slug(heading) or "top"
         number = 1
         while anchor in taken:
             number += 1
             anchor = f"{slug}-{number}"
         taken.add(anchor)
-        title = f"{name}: {heading}" if heading else name
+        # Most notes begin with their own name as a heading: once is enough.
+        title = heading if slug == own_name else f"{name}: {heading}" if heading else name
         fields: dict[str, Any] = {"title": title[:_MAX_LINE], "file_path": path, "anchor_id": anchor[:_MAX_LINE]}
         lines = _MARKED_LINE.findall(f"{content}\n")
         marked = dict.fromkeys((*tags, *(tag for kind, line in lines for tag in (kind, *_TAG.findall(f" {line}")))))
@@ -69,6 +71,10 @@ def sections_of_document(path: str, text: str, project: str | None, name_in_key:
         key = key_of_section(KIND, name_in_key, text_of(values, "permalink") or path, anchor=anchor)
         sections.append(Section(key, content, fields))
     return sections
+
+
+def _slug(name: str) -> str:
+    return _NOT_IN_A_NAME.sub("-", name.casefold()).strip("-")
 
 
 def parts_of(body: str) -> Iterator[tuple[str, str]]:
