@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tomllib
@@ -41,6 +42,19 @@ def test_a_terminal_shows_what_people_usually_change_and_what_is_set_and_all_whe
     every = user.done("config", "--all", PERDURE_LAYOUT="terminal")
     assert "grace_days" in every.out
     assert "more have" not in every.err
+
+
+def test_a_file_that_cannot_be_written_is_a_wrong_setting_and_not_something_unexpected(
+    user: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(_path: Path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("perdure.cli.config.replacing", refuse)
+    file = tmp_path / "perdure.toml"
+    refused = user.fails(2, "config", "set", "recipe", "tiered", PERDURE_CONFIG=str(file))
+    assert f"{file} cannot be written: Permission denied." in refused.err
+    assert "PERDURE_CONFIG" in refused.err
 
 
 def test_the_folder_of_the_settings_is_its_owner_s_alone_whatever_the_umask(user: User, tmp_path: Path):

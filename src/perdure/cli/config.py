@@ -46,6 +46,9 @@ _EXAMPLES: Final = (
     "perdure config --json | jq '.settings[0]'",
 )
 _KEY_REMEDY: Final = f"Keys are read from the environment alone, and never written down: {', '.join(API_KEYS)}."
+_UNWRITABLE: Final = (
+    "Give yourself write permission on it and its directory, or name another file with the variable PERDURE_CONFIG."
+)
 
 
 # Without a request it can be known whether a provider is installed, and nothing about its model.
@@ -194,7 +197,10 @@ def _write(path: Path, setting: Setting, value: str | None) -> bool:
         return False
     # A link stays one: what it names is what changes.
     path = path.resolve()
-    private_folder(path.parent)
-    with replacing(path) as file:
-        file.write(after)
+    try:
+        private_folder(path.parent)
+        with replacing(path) as file:
+            file.write(after)
+    except OSError as error:
+        raise SettingsInvalid(f"{path} cannot be written: {error.strerror}.", remedy=_UNWRITABLE) from error
     return True

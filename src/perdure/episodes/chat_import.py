@@ -239,7 +239,7 @@ def read_message(services: Services, item: object) -> NewMessage | None:
         raise ImportFailed(f"{shown(item)} is not a mapping.")
     given = {name: value for name, value in cast("Mapping[str, Any]", item).items() if value is not None}
     if unknown := next((name for name in given if name not in _FIELDS), None):
-        raise ImportFailed(f"A message has no {shown(unknown)}.", remedy=f"It has {', '.join(_FIELDS)}.")
+        raise ImportFailed(f"A message has no field {shown(unknown)}.", remedy=f"Its fields are {', '.join(_FIELDS)}.")
     if missing := next((name for name in ("conversation_id", "role") if name not in given), None):
         raise ImportFailed(f"{missing} is missing.", remedy="Every message needs conversation_id, role and content.")
     if "content" not in item:

@@ -71,7 +71,9 @@ class Conversation:
         for place, message in enumerate(messages, 1):
             try:
                 if unknown := next((name for name in message if name not in _FIELDS), None):
-                    raise InvalidInput(f"A message has no {shown(unknown)}.", remedy=f"It has {', '.join(_FIELDS)}.")
+                    raise InvalidInput(
+                        f"A message has no field {shown(unknown)}.", remedy=f"Its fields are {', '.join(_FIELDS)}."
+                    )
                 given = {name: value for name, value in message.items() if value is not None}
                 given = {"role": None, "content": None, **given}
                 told = check_message(self._services, self.id, **given)
