@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bank import products
 from clocks import NOON, HandClock
 
 from perdure import Memory
+from perdure.bank.sections import ImportOptions
+from perdure.bank.sources import import_source, recognise
 from perdure.errors import InvalidInput
 
 pytest.importorskip("langgraph.store.base", reason="`make test-adapters` has LangGraph")
@@ -115,3 +118,22 @@ def test_the_tools_of_langmem_write_and_search_here(memory: Memory):
     manage.invoke({"content": "Alice prefers dark mode", "action": "create"})
     assert "dark mode" in str(search.invoke({"query": "which theme?"}))
     assert memory.recall("dark mode")[0].record.source == "langgraph"
+
+
+def test_the_table_of_another_store_is_found_here_after_an_import(memory: Memory, tmp_path: Path):
+    path = products.langgraph_database(tmp_path / "store.db")
+    store = PerdureStore(memory)
+    store.put(("users", "bo"), "pet", {"text": "A dog"})
+    memory.upsert("langgraph:note", "Somebody gave this key by hand")
+    import_source(memory, recognise(path), ImportOptions())
+    home = store.get(("users", "bo"), "home")
+    assert home
+    assert (home.value, home.created_at.isoformat()) == (
+        {"content": "Bo lives in Osaka", "kind": "fact"}, "2026-03-01T09:00:00+00:00",
+    )  # fmt: skip
+    assert [item.key for item in store.search(("users",), filter={"shoe": {"$gt": 43}})] == ["sizes"]
+    assert store.search((), query="who lives in Osaka?", limit=1)[0].key == "home"
+    assert {item.key for item in store.search(())} == {"pet", "home", "sizes"}
+    assert store.list_namespaces() == [("users", "bo")]
+    store.put(("users", "bo"), "home", {"content": "Bo lives in Kyoto"})
+    assert len(memory.versions(memory.get('langgraph:["users", "bo", "home"]').number)) == 2

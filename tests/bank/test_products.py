@@ -12,12 +12,14 @@ import subprocess
 import sys
 import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import BytesIO
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import apsw
 import pytest
 from bank import products
 from bank.products import ANSWERED, ASKED, SPOKEN
@@ -146,6 +148,96 @@ def test_a_damaged_byte_is_never_more_than_a_clear_error(tmp_path: Path, name: s
         path.write_bytes(damaged)
         with Memory(":memory:", embedder="none") as memory, suppress(ImportFailed):
             imported(memory, path)
+
+
+# What nobody expects where a value stands.
+ODD: tuple[Any, ...] = (None, 1e300, "", [[]], {"a": 1}, "a\0b\ud800")
+
+
+def places_in(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where the values of a document stand, but for the document itself."""
+    held = cast("dict[Any, Any] | list[Any]", value) if isinstance(value, dict | list) else []
+    for name, each in held.items() if isinstance(held, dict) else enumerate(held):
+        yield (*place, name)
+        yield from places_in(each, (*place, name))
+
+
+def replaced(document: Any, place: tuple[Any, ...], value: Any) -> str:
+    document = json.loads(json.dumps(document))
+    *before, last = place
+    around = document
+    for name in before:
+        around = around[name]
+    around[last] = value
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize("name", ["chatgpt.zip", "claude.zip", "takeout.zip", "all.json", "openmemory.zip", "guide.af"])
+def test_an_odd_value_anywhere_is_never_more_than_a_clear_error(memory: Memory, tmp_path: Path, name: str):
+    path = made(tmp_path, name)
+    files = {name: path.read_bytes()}
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            files = {each: archive.read(each) for each in archive.namelist() if each.endswith(".json")}
+    importer = products_importer(PRODUCTS[name][1])
+    for file, content in files.items():
+        document = json.loads(content)
+        for place, odd in product(places_in(document), ODD):
+            text = replaced(document, place, odd)
+            if name.endswith(".zip"):
+                products.zipped(path, {**files, file: text})
+            else:
+                path.write_text(text, encoding="utf-8")
+            with suppress(ImportFailed):
+                import_with(memory, importer, path, ImportOptions(dry_run=True))
+
+
+@pytest.mark.parametrize("name", [name for name in PRODUCTS if name.endswith((".db", ".sqlite3"))])
+def test_an_odd_value_in_any_column_is_never_more_than_a_clear_error(memory: Memory, tmp_path: Path, name: str):
+    importer = products_importer(PRODUCTS[name][1])
+    path = made(tmp_path, name)
+    connection = cast("Any", apsw.Connection(str(path)))
+    tables = [table for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    columns = [(table, row[1]) for table in tables for row in connection.execute(f"PRAGMA table_info({table})")]
+    connection.close()
+    content = path.read_bytes()
+    for (table, column), odd in product(columns, (None, 1e300, "", b"\xff\x00", "a\0b", "[[]]", '{"a": 1}')):
+        path.write_bytes(content)
+        connection = cast("Any", apsw.Connection(str(path)))
+        connection.execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
+        with suppress(apsw.ConstraintError, apsw.MismatchError):
+            connection.execute(f"UPDATE {table} SET {column} = ?", (odd,))  # noqa: S608
+        connection.close()
+        with suppress(ImportFailed):
+            import_with(memory, importer, path, ImportOptions(dry_run=True))
+
+
+def test_a_newer_takeout_adds_what_is_new_although_the_oldest_events_are_gone(memory: Memory, tmp_path: Path):
+    def taken(*days: int, address: str = "") -> Path:
+        events = [
+            {"header": "Gemini Apps", "title": "Prompted", "titleUrl": address, "time": f"2026-03-0{day}T09:00:00Z",
+             "details": [{"name": "Request", "value": f"What is on day {day}?"},
+                         {"name": "Response", "value": f"Rain on day {day}."}]}
+            for day in days
+        ]  # fmt: skip
+        return products.zipped(
+            tmp_path / "takeout.zip", {"Takeout/My Activity/Gemini Apps/MyActivity.json": json.dumps(events)}
+        )
+
+    for address in ("", "https://gemini.google.com/app/c/9f3"):
+        assert imported(memory, taken(2, 1, address=address)).inserted == 4
+        newer = imported(memory, taken(3, 2, address=address))
+        assert (newer.inserted, newer.present) == (2, 2)
+
+
+def test_a_store_of_langgraph_is_kept_as_its_adapter_keeps_it(memory: Memory, tmp_path: Path):
+    """So that a program which changes its store finds its items; tests/adapters/test_langgraph.py does."""
+    imported(memory, made(tmp_path, "store.db"))
+    record = memory.get('langgraph:["users", "bo", "home"]')
+    assert (record.text, record.metadata["value"]) == (
+        "Bo lives in Osaka", {"content": "Bo lives in Osaka", "kind": "fact"},
+    )  # fmt: skip
+    assert record.metadata["folders"] == ['["users"]', '["users", "bo"]']
 
 
 def test_of_a_chatgpt_conversation_the_branch_that_was_shown_last_is_stored_with_its_times(

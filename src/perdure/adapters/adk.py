@@ -15,7 +15,8 @@ from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemor
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
-from perdure.adapters.documents import Documents, Moment, fits_metadata, name_of, text_of
+from perdure.adapters.documents import Documents, Moment, name_of, text_of
+from perdure.bank.framework_documents import document_key, fits_metadata
 from perdure.errors import Conflict
 from perdure.ids import new_id
 from perdure.memory import Memory
@@ -136,7 +137,7 @@ class PerdureMemoryService(BaseMemoryService):
             {_CUSTOM: entry.custom_metadata} if entry.custom_metadata and fits_metadata(entry.custom_metadata) else {}
         )
         # A memory of this event that was deleted since, or erased, is known by the key of the request.
-        more: dict[str, Any] = {} if is_known else {"idempotency_key": f"adk {self._documents.key(name)}"}
+        more: dict[str, Any] = {} if is_known else {"idempotency_key": f"adk {document_key(KIND, name)}"}
         if session_id:
             more["session_id"] = session_id
         if entry.timestamp:

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
-from perdure.adapters.documents import Documents, Moment, fits_metadata, name_of, text_of
+from perdure.adapters.documents import Documents, Moment, name_of, text_of
+from perdure.bank.framework_documents import fits_metadata
 from perdure.errors import InvalidInput
 from perdure.memory import Memory
 from perdure.model import Record

@@ -6,27 +6,18 @@ for it as for everything else. It is listed by the folders that it lies in, whic
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from hashlib import sha256
 from typing import Any, Final
 
-from perdure.errors import InvalidInput, NotFound, PerdureError, TextTooLong
-from perdure.ids import MESSAGE, check_key
+from perdure.bank.framework_documents import BLANK, FOLDERS, NAME, document_key
+from perdure.errors import InvalidInput, NotFound, PerdureError
+from perdure.ids import MESSAGE
 from perdure.memory import Memory
 from perdure.model import Json, Recall, Record, Remembered
-from perdure.validation import MAX_METADATA_BYTES, check_metadata
 
-# Entries of metadata: where a document lies, its name, and its text where a memory cannot have that text.
-FOLDERS: Final = "folders"
-NAME: Final = "name"
-BLANK: Final = "blank"
-_HASHED: Final = "sha256="
 _PAGE: Final = 500
-# Room for the entries that stand beside a value.
-_MAX_VALUE_BYTES: Final = MAX_METADATA_BYTES // 2
 _EMPTY: Final = "(an empty document)"
 Moment = datetime | str | None
 
@@ -40,22 +31,13 @@ class Documents:
         self._source = source
         self._known_at = known_at
 
-    def key(self, name: str) -> str:
-        """The key of the memory: readable where a key can be so, else by a hash of the name."""
-        key = f"{self.kind}:{name}"
-        with suppress(InvalidInput):
-            is_plain = not name.startswith(_HASHED) and name == name.strip() == unicodedata.normalize("NFC", name)
-            if is_plain and check_key(key) == key:
-                return key
-        return f"{self.kind}:{_HASHED}{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
-
     @property
     def is_past(self) -> bool:
         return self._known_at is not None
 
     def get(self, name: str) -> Record | None:
         with suppress(NotFound):
-            return self.memory.get(self.key(name), known_at=self._known_at)
+            return self.memory.get(document_key(self.kind, name), known_at=self._known_at)
         return None
 
     def put(
@@ -74,7 +56,12 @@ class Documents:
         if not text.strip():
             metadata[BLANK], text = text, _EMPTY
         return self.memory.upsert(
-            self.key(name), text, metadata=metadata, source=self._source, expected_version=expected_version, **fields
+            document_key(self.kind, name),
+            text,
+            metadata=metadata,
+            source=self._source,
+            expected_version=expected_version,
+            **fields,
         )
 
     def remove(self, *records: Record) -> None:
@@ -84,13 +71,15 @@ class Documents:
             self.memory.forget([record.number for record in records], confirm=True)
 
     def under(self, folder: str | None, **where: Json) -> Iterator[Record]:
-        """All documents that lie in a folder, in the order in which they were first made."""
+        """All documents that lie in a folder, in the order in which they were first made. A memory that somebody gave
+        such a key by hand is none.
+        """
         after = None
         while True:
             page = self.memory.list(
                 limit=_PAGE, after=after, newest=False, known_at=self._known_at, **self._filters(folder, where)
             )
-            yield from page.records
+            yield from (record for record in page if NAME in record.metadata)
             after = page.next
             if after is None:
                 return
@@ -153,15 +142,6 @@ def text_of(record: Record) -> str:
 
 def name_of(record: Record) -> str:
     return str(record.metadata[NAME])
-
-
-def fits_metadata(value: Json) -> bool:
-    """Whether a value comes back from metadata as it was: it is JSON, neither too deep nor too large."""
-    try:
-        kept = check_metadata({"value": value}, "value")
-    except (InvalidInput, TextTooLong):
-        return False
-    return kept["value"] == value and len(str(value)) < _MAX_VALUE_BYTES
 
 
 def sentence_of(error: PerdureError) -> str:

@@ -10,7 +10,8 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, HumanMessage, message_to_dict, messages_from_dict
 from langchain_core.retrievers import BaseRetriever
 
-from perdure.adapters.documents import Moment, fits_metadata, messages_at, require_present
+from perdure.adapters.documents import Moment, messages_at, require_present
+from perdure.bank.framework_documents import fits_metadata
 from perdure.embed.port import Generation, Progress
 from perdure.errors import EmbedderUnavailable
 from perdure.memory import Memory

@@ -27,16 +27,12 @@ from langgraph.store.base import (
 )
 from langgraph.store.base.embed import get_text_at_path, tokenize_path
 
-from perdure.adapters.documents import Documents, Moment, fits_metadata, name_of
+from perdure.adapters.documents import Documents, Moment, name_of
+from perdure.bank.framework_documents import LangGraph, fits_metadata
 from perdure.memory import Memory
 from perdure.model import Hit, Record
 
-KIND: Final = "langgraph"
 _WHOLE: Final = "$"
-# Entries of metadata.
-_VALUE: Final = "value"
-_SEARCHABLE: Final = "searchable"
-_TTL: Final = "ttl"
 _FILTER_KEY: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
@@ -71,7 +67,7 @@ class PerdureStore(BaseStore):
     ) -> None:
         self.perdure = memory
         self.ttl_config = ttl
-        self._documents = Documents(memory, KIND, "langgraph", known_at)
+        self._documents = Documents(memory, LangGraph.KIND, "langgraph", known_at)
         self._fields = tuple(fields)
         self._min_relevance = min_relevance
         self._similarity = similarity
@@ -90,7 +86,7 @@ class PerdureStore(BaseStore):
                     results.append(self._list_namespaces(op))
                 case PutOp():
                     _check_labels(op.namespace)
-                    puts[_name(op.namespace, op.key)] = op
+                    puts[LangGraph.name(op.namespace, op.key)] = op
                     results.append(None)
                 case _:  # pyright: ignore[reportUnnecessaryComparison] - a caller may give anything
                     raise ValueError(f"Unknown operation type: {type(op)}")
@@ -109,7 +105,7 @@ class PerdureStore(BaseStore):
 
     def _get(self, op: GetOp) -> Item | None:
         _check_labels(op.namespace)
-        record = self._documents.get(_name(op.namespace, op.key))
+        record = self._documents.get(LangGraph.name(op.namespace, op.key))
         if record is None:
             return None
         if op.refresh_ttl:
@@ -122,14 +118,14 @@ class PerdureStore(BaseStore):
                 self._documents.remove(record)
             return
         paths = self._fields if op.index is None else op.index or ()
-        text = "\n".join(_texts(op.value, paths)) or _readable(op.value)
-        entries: dict[str, Any] = {_SEARCHABLE: op.index is not False, _TTL: op.ttl}
+        text = "\n".join(_texts(op.value, paths)) or LangGraph.readable(op.value)
+        entries: dict[str, Any] = {LangGraph.SEARCHABLE: op.index is not False, LangGraph.TTL: op.ttl}
         if fits_metadata(op.value):
-            entries[_VALUE] = op.value
+            entries[LangGraph.VALUE] = op.value
         else:
             # What is too large for metadata, or too deep, is the text.
             text = json.dumps(op.value)
-        folders = [_folder(op.namespace[:depth]) for depth in range(1, len(op.namespace) + 1)]
+        folders = LangGraph.folders(op.namespace)
         expires = None if op.ttl is None else _span(op.ttl)
         self._documents.put(name, text, folders, entries, expires_at=expires)
 
@@ -138,7 +134,7 @@ class PerdureStore(BaseStore):
         for key in op.filter or ():
             if not _FILTER_KEY.fullmatch(key):
                 raise ValueError(f"Invalid filter key: {key!r}. Use letters, digits, '_', '.' and '-'.")
-        folder = _folder(op.namespace_prefix) if op.namespace_prefix else None
+        folder = LangGraph.folder(op.namespace_prefix) if op.namespace_prefix else None
         end = op.offset + op.limit
         if not op.query:
             found = [(record, None) for record in self._documents.under(folder) if _passes(record, op.filter)]
@@ -190,7 +186,7 @@ class PerdureStore(BaseStore):
         if self._documents.is_past:
             return
         for record in records:
-            ttl = record.metadata.get(_TTL)
+            ttl = record.metadata.get(LangGraph.TTL)
             if isinstance(ttl, int | float):
                 self.perdure.update(record.number, expires_at=_span(ttl))
 
@@ -201,14 +197,6 @@ def _check_labels(namespace: Sequence[str]) -> None:
         from langgraph.store.base import validate_op_namespace
 
         validate_op_namespace(GetOp(tuple(namespace), ""))
-
-
-def _folder(namespace: Sequence[str]) -> str:
-    return json.dumps(list(namespace))
-
-
-def _name(namespace: Sequence[str], key: str) -> str:
-    return json.dumps([*namespace, key])
 
 
 def _address(record: Record) -> tuple[tuple[str, ...], str]:
@@ -222,7 +210,7 @@ def _span(minutes: float) -> str:
 
 
 def _value(record: Record) -> dict[str, Any]:
-    value = record.metadata.get(_VALUE)
+    value = record.metadata.get(LangGraph.VALUE)
     return json.loads(record.text) if value is None else json.loads(json.dumps(value))
 
 
@@ -235,18 +223,8 @@ def _item(record: Record) -> dict[str, Any]:
 def _texts(value: Mapping[str, Any], paths: Iterable[str]) -> list[str]:
     texts: list[str] = []
     for path in paths:
-        texts += [_readable(value)] if path == _WHOLE else get_text_at_path(dict(value), tokenize_path(path))
+        texts += [LangGraph.readable(value)] if path == _WHOLE else get_text_at_path(dict(value), tokenize_path(path))
     return list(dict.fromkeys(text for text in texts if text.strip()))
-
-
-def _readable(value: Mapping[str, Any]) -> str:
-    """A value as a person reads it: the one text that it has, or a line for each entry."""
-    if len(value) == 1 and isinstance(only := next(iter(value.values())), str):
-        return only
-    return "\n".join(
-        f"{name}: {each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)}"
-        for name, each in value.items()
-    )
 
 
 def _passes(record: Record, filter: Mapping[str, Any] | None) -> bool:

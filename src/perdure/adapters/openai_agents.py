@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from agents.memory.session import SessionABC
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
 
-from perdure.adapters.documents import Moment, fits_metadata, messages_at, require_present
+from perdure.adapters.documents import Moment, messages_at, require_present
+from perdure.bank.framework_documents import fits_metadata
 from perdure.errors import Conflict
 from perdure.memory import Memory
 from perdure.model import Record

@@ -8,10 +8,11 @@ import json
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, cast
 
+from perdure.bank.framework_documents import FOLDERS, NAME, LangGraph, document_key, fits_metadata
 from perdure.bank.importers.archive import Archive
-from perdure.bank.importers.item import Importer, Item, NewMemory, listed, mapping, moment, text_in
+from perdure.bank.importers.item import Importer, Item, NewMemory, listed, moment, text_in
 from perdure.bank.importers.mem0 import KIND as MEM0
 from perdure.bank.sections import Unread, key_of_section
 from perdure.store.sqlite.foreign.reading import ForeignReader, open_foreign
@@ -107,27 +108,33 @@ def read_chroma(reader: ForeignReader) -> Iterator[Item]:
 
 
 def read_langgraph(reader: ForeignReader) -> Iterator[Item]:
-    """A value is JSON; its words are the memory, and the rest of it is kept as metadata. A namespace `a.b` is part of
-    the key.
+    """Each row is an item of a store as `perdure.adapters.langgraph` keeps it, so that a program that changes its store
+    finds it under its namespace and its key. The memory says the words of the value alone, where it has some.
     """
     for row in reader.rows("store"):
         what = f"{row['prefix']}, {row['key']}"
         value = json_value(row["value"])
-        words = next((name for name in _WORDS if text_in(mapping(value).get(name))), None)
-        if words is not None:
-            text, rest = text_in(mapping(value)[words]), {k: v for k, v in mapping(value).items() if k != words}
-        else:
-            text, rest = text_in(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False), {}
-        if not text or value is None:
-            yield Unread(what, "It is not JSON." if value is None else "It has no text.")
+        if not isinstance(value, dict):
+            yield Unread(what, "It is not JSON." if value is None else "Its value is not an object.")
             continue
+        item = cast("dict[str, Any]", value)
+        words = (text for name in _WORDS if (text := text_in(item.get(name))))
+        text = next(words, "") or text_in(LangGraph.readable(item))
+        namespace, key, ttl = str(row["prefix"]).split("."), str(row["key"]), row.get("ttl_minutes")
+        name = LangGraph.name(namespace, key)
+        entries: dict[str, Any] = {FOLDERS: LangGraph.folders(namespace), NAME: name, LangGraph.SEARCHABLE: True}
+        entries |= {LangGraph.TTL: ttl} if isinstance(ttl, int | float) else {}
+        if fits_metadata(item):
+            entries[LangGraph.VALUE] = item
+        else:
+            text = json.dumps(item)
         expires = moment(row.get("expires_at"))
         fields: dict[str, Any] = {
-            "metadata": {**rest, "langgraph_namespace": str(row["prefix"])},
+            "metadata": entries,
             **({"expires_at": expires} if expires else {}),
             **times(row.get("created_at"), row.get("updated_at")),
         }
-        yield NewMemory(text, key_of_section("langgraph", str(row["prefix"]), str(row["key"])), fields)
+        yield NewMemory(text or json.dumps(item), document_key(LangGraph.KIND, name), fields)
 
 
 def values_in(value: object) -> list[Any]:

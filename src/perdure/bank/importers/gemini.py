@@ -1,10 +1,12 @@
 """Gemini's part of Google Takeout: events of *My Activity*, the newest first. Events of one conversation share the end
-of their address; one without an address is a conversation of its own.
+of their address; one without an address is a conversation of its own. A newer file has more events before the known
+ones, and may have lost the oldest: so nothing is known by its place.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from itertools import groupby
@@ -18,6 +20,7 @@ from perdure.bank.importers.item import Chat, Importer, Item, LeftOut, listed, m
 from perdure.bank.importers.json_items import first_items, json_items
 from perdure.bank.sections import Unread
 from perdure.errors import ImportFailed
+from perdure.ids import content_hash
 
 _FILES: Final = ("MyActivity.json", "My Activity.json")
 _PAGES: Final = ("MyActivity.html", "My Activity.html")
@@ -69,23 +72,27 @@ def read(archive: Archive) -> Iterator[Item]:
                         continue
                     at = moment(item.value.get("time")) or ""
                     address = text_in(item.value.get("titleUrl")).rstrip("/").rpartition("/c/")[2].partition("?")[0]
-                    conversation = address if "/" not in address and address else f"{at}-{item.position}"
+                    alone = f"{at}-{content_hash(turn[0][1])}"
+                    conversation = address if "/" not in address and address else alone
                     places.append((conversation, at, spool.tell()))
                     spool.write(json.dumps(turn).encode() + b"\n")
         places.sort()
         for conversation, events in groupby(places, itemgetter(0)):
             messages: list[dict[str, Any]] = []
+            said_at = Counter[str]()
             for _, at, place in events:
                 spool.seek(place)
                 for role, text in json.loads(spool.readline()):
-                    named = {"id": f"{at} {role} {len(messages)}", "role": role, "content": text}
-                    messages.append({**named, **({"at": at} if at else {})})
+                    said_at[name := f"{at} {role}"] += 1
+                    id = name if said_at[name] == 1 else f"{name} {said_at[name]}"
+                    messages.append({"id": id, "role": role, "content": text, **({"at": at} if at else {})})
             yield Chat(f"gemini-{conversation}", messages)
 
 
 def said(event: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What was asked and answered. Takeout often cuts answers, or leaves them out."""
-    details = {mapping(each).get("name"): mapping(each).get("value") for each in listed(event.get("details"))}
+    given = map(mapping, listed(event.get("details")))
+    details = {name: each.get("value") for each in given if (name := text_in(each.get("name")))}
     title = text_in(event.get("title"))
     asked = text_in(details.get("Request")) or text_in(event.get("request"))
     asked = asked or (title.removeprefix(_PROMPTED) if title.startswith(_PROMPTED) else "")

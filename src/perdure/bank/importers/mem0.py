@@ -64,7 +64,7 @@ def read_open_memory(archive: Archive) -> Iterator[Item]:
     name = member(archive, _OPEN_MEMORY) or _OPEN_MEMORY
     with archive.open(name) as stream:
         given = (item.value or {} for item in json_items(stream, name, ("categories",)))
-        categories = {each.get("id"): text_in(each.get("name")) for each in given}
+        categories = {id: text_in(each.get("name")) for each in given if isinstance(id := each.get("id"), str | int)}
     with archive.open(name) as stream:
         for item in json_items(stream, name, ("memories",)):
             value = item.value or {}
