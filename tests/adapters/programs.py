@@ -141,6 +141,36 @@ async def agent_framework(memory: Memory, url: str, prompt: str) -> None:
     await agent.run(prompt)
 
 
+async def llama_index(memory: Memory, url: str, prompt: str) -> None:
+    from llama_index.core.agent.workflow import ReActAgent
+    from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+    from llama_index.core.llms.callbacks import llm_completion_callback
+    from llama_index.core.memory import InsertMethod
+    from llama_index.core.memory import Memory as ShortTerm
+    from llama_index.core.storage.chat_store.sql import MessageStatus
+
+    from perdure.adapters.llama_index import PerdureMemoryBlock
+
+    class Scripted(CustomLLM):
+        @property
+        def metadata(self) -> LLMMetadata:
+            return LLMMetadata()
+
+        @llm_completion_callback()
+        def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:
+            return CompletionResponse(text=ask_model(url, prompt))
+
+        @llm_completion_callback()
+        def stream_complete(self, prompt: str, formatted: bool = False, **_: Any) -> Any:
+            yield CompletionResponse(text=(said := ask_model(url, prompt)), delta=said)
+
+    block = PerdureMemoryBlock(perdure=memory, conversation_id="alice")
+    # In the system prompt, where it stands otherwise, a `ReActAgent` does not tell it to the model.
+    short = ShortTerm.from_defaults(session_id=prompt, memory_blocks=[block], insert_method=InsertMethod.USER)
+    await ReActAgent(llm=Scripted()).run(prompt, memory=short)
+    await block.aput(await short.aget_all(status=MessageStatus.ACTIVE))
+
+
 def ask_model(url: str, text: str) -> str:
     """For frameworks whose clients of models are packages of their own."""
     from openai import OpenAI

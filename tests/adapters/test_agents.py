@@ -59,6 +59,7 @@ PROGRAMS = {
     "strands": Program("strands.memory", call("add_memory", entries=[FACT]), None),
     # What was said is kept, and told in the next run.
     "langchain": Program("langchain_openai", None, None, LEARN),
+    "llama_index": Program("llama_index.core", None, None, LEARN),
     "agent_framework": Program("agent_framework", None, None, LEARN),
 }
 

@@ -16,6 +16,9 @@ import pytest
 HERE = Path(__file__).parent
 OF_FOLDERS = "it is about links and rights of a file system, and there is none"
 OF_CONNECTIONS = "it is about the connections and locks of their SQLite store"
+OF_TABLES = "it looks for tables of their SQLite store"
+OF_FIELDS = "it asks for a vector of each field; a memory is one text"
+IN_THE_LOOP = "their store refuses a synchronous call in the event loop's thread; ours answers"
 OF_ROWS = "it writes a broken row into their table"
 TOO_LARGE = "a memory has at most 1 MiB, so the file is refused when it is created, not when it is viewed"
 
@@ -33,6 +36,10 @@ class Suite:
     count: int
     # Each that fails, with the reason why it does.
     failing: Mapping[str, str]
+    # Without this module the suite is skipped.
+    needs: str
+    # Which of the files is run; others may be there because it imports them.
+    run: str = "."
 
 
 _ANTHROPIC = (
@@ -44,19 +51,42 @@ _ANTHROPIC = (
 _LARGE = "test_view_error_for_files_with_too_many_lines"
 _CANCELLED = "test_sqlite_session_post_commit_cancellation_propagates_after_known_outcome"
 
+_LANGGRAPH = (
+    "https://github.com/langchain-ai/langgraph",
+    "f09cfe8ffc1eeffd68f4b628ed69c30f7cad229f",
+    "LANGGRAPH_REPO",
+)
+
 SUITES = {
     "langgraph": Suite(
-        "https://github.com/langchain-ai/langgraph",
-        "f09cfe8ffc1eeffd68f4b628ed69c30f7cad229f",
-        "LANGGRAPH_REPO",
+        *_LANGGRAPH,
         {"test_store.py": "libs/checkpoint-sqlite/tests/test_store.py"},
         "langgraph_store.py",
         65,
         {
             "test_nonnull_migrations": "it reads the migrations of their SQLite store",
-            "test_vector_store_initialization": "it looks for tables of their SQLite store",
-            "test_embed_with_path[cosine]": "it asks for a vector of each field; a memory is one text",
+            "test_vector_store_initialization": OF_TABLES,
+            "test_embed_with_path[cosine]": OF_FIELDS,
         },
+        "langgraph.store.sqlite",
+    ),
+    "langgraph-async": Suite(
+        *_LANGGRAPH,
+        {
+            "tests/__init__.py": "libs/checkpoint-sqlite/tests/__init__.py",
+            "tests/test_store.py": "libs/checkpoint-sqlite/tests/test_store.py",
+            "tests/test_async_store.py": "libs/checkpoint-sqlite/tests/test_async_store.py",
+        },
+        "langgraph_store.py",
+        29,
+        {
+            "test_no_running_loop[memory]": IN_THE_LOOP,
+            "test_no_running_loop[file]": IN_THE_LOOP,
+            "test_vector_store_initialization": OF_TABLES,
+            "test_embed_with_path": OF_FIELDS,
+        },
+        "langgraph.store.sqlite.aio",
+        "tests/test_async_store.py",
     ),
     "openai-agents": Suite(
         "https://github.com/openai/openai-agents-python",
@@ -85,6 +115,7 @@ SUITES = {
             "test_sqlite_session_get_items_session_settings_limit_skips_corrupt_rows": OF_ROWS,
             **{f"{_CANCELLED}[{operation}]": OF_CONNECTIONS for operation in ("add", "pop", "clear")},
         },
+        "agents",
     ),
     "anthropic": Suite(
         "https://github.com/anthropics/anthropic-sdk-python",
@@ -98,6 +129,7 @@ SUITES = {
             "TestBetaAsyncLocal.test_validate_path_returns_resolved_path_not_symlink_target": OF_FOLDERS,
             **{f"{cls}.{_LARGE}": TOO_LARGE for cls in ("TestBetaLocal", "TestBetaAsyncLocal")},
         },
+        "anthropic.tools.memory",
     ),
 }
 
@@ -125,11 +157,8 @@ def text_of(suite: Suite, path: str) -> str:
 
 @pytest.mark.parametrize("name", SUITES)
 def test_the_tests_of_a_framework_pass_but_for_those_with_a_reason(name: str, tmp_path: Path):
-    module = {"langgraph": "langgraph.store.sqlite", "openai-agents": "agents", "anthropic": "anthropic.tools.memory"}[
-        name
-    ]
-    pytest.importorskip(module, reason="`make test-adapters` has it")
     suite = SUITES[name]
+    pytest.importorskip(suite.needs, reason="`make test-adapters` has it")
     for here, there in suite.files.items():
         (tmp_path / here).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / here).write_text(text_of(suite, there), encoding="utf-8")
@@ -138,7 +167,7 @@ def test_the_tests_of_a_framework_pass_but_for_those_with_a_reason(name: str, tm
         "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
     )
     environment = {**os.environ, "OPENAI_API_KEY": "none", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=results.xml", "."]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=results.xml", suite.run]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=False)
     cases = list(ET.parse(tmp_path / "results.xml").iter("testcase"))  # noqa: S314 - pytest wrote it
     failing = {
