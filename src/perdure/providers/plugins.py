@@ -6,6 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, Literal, TypeAlias
 
 from perdure.errors import ProviderUnavailable, SettingsInvalid, StoreUnreadable
+from perdure.installation import install_command
 from perdure.location import EXTRAS, STORES
 from perdure.remedies import Remedy, Run
 
@@ -69,7 +70,7 @@ def load_store(scheme: str) -> Any:
     """What opens stores whose addresses begin with this scheme: `perdure.services.open_store` says how it is called."""
     packages = packages_with(STORES, scheme)
     extra = EXTRAS.get(scheme)
-    remedy = f"pip install 'perdure[{extra}]'" if extra else f"Install the package for {scheme}:// stores again."
+    remedy = install_command(extra) if extra else f"Install the package for {scheme}:// stores again."
     if not packages:
         raise StoreUnreadable(f"No package is installed that opens {scheme}:// stores.", remedy=remedy)
     try:
