@@ -118,8 +118,8 @@ def sessions_seen(
 def changes_by_session(
     memory: Memory, until: datetime | None = None
 ) -> tuple[dict[str, list[datetime]], set[str | None]]:
-    """When each session wrote lately, with the turns that wait to be stored; and the sessions of which something is
-    surely there, because nobody wrote to it since.
+    """When each session wrote lately, with the turns that wait to be stored; and the sessions with a change that is
+    still the newest of its memory.
     """
     changes: dict[str, list[datetime]] = {}
     newest: dict[tuple[str, int], str | None] = {}

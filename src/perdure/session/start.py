@@ -281,9 +281,9 @@ class SessionStart:
         return MadeBlock(block, finish)
 
     def take_in(self, memory: Memory, place: Place, store: StoreLocation) -> None:
-        """On a first run, what other tools left: the knowledge bank, earlier databases, memory files. What takes longer
-        than a part of the time goes on beside, or waits for the next session. Where all that is as it was when nothing
-        was left to do, nobody looks again.
+        """On a first run, what other tools left: the knowledge bank, earlier databases, memory files. Imports that
+        take longer than their share of the time continue in the background, or wait for the next session. Sources that
+        have not changed since everything was taken in are not looked at again.
         """
         target, sources = f"{self.bank_project}\n{place.namespace}", mark_name(self.state_of_sources(store))
         if noted("taken-in", target, self.environ) == sources:
