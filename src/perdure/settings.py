@@ -541,7 +541,8 @@ def typed(setting: Setting, value: Any, environ: Mapping[str, str] = os.environ)
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, re.error):
         checked = None
     if checked is None:
-        raise SettingsInvalid(f"{setting.name} (or {setting.variable}) cannot be {shown(value)}.")
+        expected = f": it is {_EXPECTED[kind]}" if kind in _EXPECTED else ""
+        raise SettingsInvalid(f"{setting.name} (or {setting.variable}) cannot be {shown(value)}{expected}.")
     return checked
 
 
@@ -549,6 +550,10 @@ def typed(setting: Setting, value: Any, environ: Mapping[str, str] = os.environ)
 _NUMBERS: Final[Mapping[str, tuple[bool, float, float]]] = {
     "number": (False, ABOVE_ZERO, 1e6), "count": (True, 0, 10**12), "share": (False, 0, 1),
     "amount": (False, 0, 1e9),
+}  # fmt: skip
+_EXPECTED: Final[Mapping[str, str]] = {
+    "number": "a number above 0", "count": "a whole number, 0 or more", "share": "a number from 0 to 1",
+    "amount": "a number, 0 or more", "switch": "true or false",
 }  # fmt: skip
 _SWITCH: Final = {"true": True, "1": True, "yes": True, "on": True,
                   "false": False, "0": False, "no": False, "off": False}  # fmt: skip

@@ -57,6 +57,19 @@ def test_a_file_that_cannot_be_written_is_a_wrong_setting_and_not_something_unex
     assert "PERDURE_CONFIG" in refused.err
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("min_relevance", "high", "a number from 0 to 1"),
+        ("max_items", "many", "a whole number, 0 or more"),
+        ("decay", "perhaps", "true or false"),
+        ("busy_seconds", "0", "a number above 0"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_with_what_it_can_be(user: User, setting: str, value: str, expected: str):
+    assert f"it is {expected}." in user.fails(2, "config", "set", setting, value).err
+
+
 def test_the_folder_of_the_settings_is_its_owner_s_alone_whatever_the_umask(user: User, tmp_path: Path):
     file = tmp_path / "config" / "perdure" / "perdure.toml"
     before = os.umask(0)
