@@ -223,7 +223,12 @@ class Session:
         """Take all answers. What was said after a statement that failed was not done, so the first error counts."""
         failed: psycopg.Error | None = None
         while self._unanswered:
-            results = self._connection.wait(generators.fetch_many(self._pgconn))
+            try:
+                results = self._connection.wait(generators.fetch_many(self._pgconn))
+            except BaseException:
+                # Interrupted in the middle of an answer: nobody could tell to what the next one belongs.
+                self._connection.close()
+                raise
             if not results:
                 failed = failed or psycopg.OperationalError("the connection ended before the answer came")
                 break
