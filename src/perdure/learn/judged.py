@@ -45,6 +45,8 @@ DOUBTED: Final = 0.15
 # From here on a fact ends; from there on a person is asked.
 ENDS: Final = 0.3
 LIKELY: Final = 0.15
+# Of a message of which no fact was made and in which no word tells of a change.
+SILENT_ENDS: Final = 0.6
 # By logistic regression on our chats and pairs, and on LoCoMo, where nothing ends (docs/design.md).
 WEIGHTS: Final = (-1.191, 0.562, 0.199, -0.698, 3.087, -1.055, -2.655, -0.956)
 # Of whether the judge would find at least that it is likely, from what costs nothing to know; asked from here on.
@@ -110,6 +112,12 @@ class TellingMessage:
     @property
     def first(self) -> PlannedAction:
         return self.whole or self.facts[0]
+
+    @property
+    def ends_from(self) -> float:
+        """How likely the end of a fact has to be for this message to end it."""
+        text = self.saying.text
+        return ENDS if self.whole is None or rules_for(text).sounds_like_change(text) else SILENT_ENDS
 
 
 class EndingCandidate(NamedTuple):
@@ -296,7 +304,7 @@ class Endings:
         older = near[-place].fact
         self._end(message, older, share)
         for one, other_share in zip(near, weighed, strict=True):
-            if one.fact is not older and other_share >= ENDS and self._say_the_same(older, one.fact):
+            if one.fact is not older and other_share >= message.ends_from and self._say_the_same(older, one.fact):
                 self._end(message, one.fact, other_share)
 
     def _say_the_same(self, one: Record, other: Record) -> bool:
@@ -308,7 +316,7 @@ class Endings:
     def _end(self, message: TellingMessage, older: Record, share: float) -> None:
         if message.first.record is None:
             return
-        why = self._why_undecided(older, message.first.record, share)
+        why = self._why_undecided(older, message.first.record, share, message.ends_from)
         newer = self._taking_place(message, older, is_wanted=why != _LIKELY)
         if newer is None:
             return
@@ -368,9 +376,9 @@ class Endings:
             return False
         return share >= ENDS
 
-    def _why_undecided(self, older: Record, newer: Record, share: float) -> str:
+    def _why_undecided(self, older: Record, newer: Record, share: float, ends_from: float = ENDS) -> str:
         """Empty where the newer one ends the older one."""
-        if share < ENDS:
+        if share < ends_from:
             return _LIKELY
         if not is_by_rules(older):
             return _SETTLED

@@ -98,7 +98,7 @@ def whole_messages(task: ConsolidationTask, told: Sequence[FactAction], people: 
             is_short = FEWEST_WORDS <= len(text.split()) <= WHOLE_WORDS and not text.endswith("?")
             is_told = (at, speaker_of(message)) in known or is_by_program(message)
             rules = rules_for(text)
-            is_change = is_short and not is_told and rules.sounds_like_change(text) and rules.reads(text)
+            is_change = is_short and not is_told and rules.reads(text)
             if is_change and MARK not in text:
                 statement = as_statement(text, name_of(message, people), at)
                 found.append(fact_action(statement, message, episode.record))
