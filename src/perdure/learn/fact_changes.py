@@ -217,7 +217,7 @@ class FactChanges:
             pass
         elif planned.at < begins(fact):
             self._insert_before(fact, planned, record)
-        elif self._may_end(fact, planned):
+        elif self.may_end(fact, planned):
             twin = self._twin(record)
             if twin:
                 self.reinforce(twin, planned)
@@ -234,7 +234,7 @@ class FactChanges:
     def invalidate(self, fact: Record, planned: PlannedAction) -> None:
         if planned.at < begins(fact):
             self.skip(f"Fact #{fact.number} began after it was said to end, and stays.")
-        elif self._may_end(fact, planned):
+        elif self.may_end(fact, planned):
             self._end(fact, planned)
             self.decided.append(DecidedChange("invalidate", fact.id))
         else:
@@ -246,7 +246,7 @@ class FactChanges:
         most = self.settings.consolidation_most_superseded
         return min(most, max(_FEW, len(self._shown) // 4)) if self._shown else most
 
-    def _may_end(self, fact: Record, planned: PlannedAction) -> bool:
+    def may_end(self, fact: Record, planned: PlannedAction) -> bool:
         return not self._why_not(fact, planned)
 
     def _why_not(self, fact: Record, planned: PlannedAction) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from perdure.embed.judge import PairVerdict
     from perdure.learn.known_facts import KnownFacts
     from perdure.learn.people import People
+    from perdure.learn.task import TaskEpisode
     from perdure.model import Record
     from perdure.store.port import Reader
 
@@ -129,16 +130,22 @@ class EndingCandidate(NamedTuple):
 
 
 class Judging:
-    """The judge, who is asked each thing once, about the messages of one run. `find_saying` finds how a known fact was
-    said.
+    """The judge, who is asked each thing once, about the messages of one run. `earlier` are those of runs before it of
+    which no fact was made. `find_saying` finds how a known fact was said.
     """
 
     def __init__(
-        self, ask: AskJudge, messages: Sequence[TellingMessage], known: KnownFacts, find_saying: FindSource
+        self,
+        ask: AskJudge,
+        messages: Sequence[TellingMessage],
+        earlier: Sequence[TellingMessage],
+        known: KnownFacts,
+        find_saying: FindSource,
     ) -> None:
         self._ask, self._find_saying, self.messages = ask, find_saying, messages
-        self._sayings = known.sayings
-        self._sayings |= {one.record.id: each.saying for each in messages for one in each.facts if one.record}
+        self._sayings, self.earlier = known.sayings, earlier
+        told = ((one, each.saying) for each in (*messages, *earlier) for one in (*each.facts, each.whole))
+        self._sayings |= {one.record.id: saying for one, saying in told if one and one.record}
         self._known: dict[tuple[str, str], float] = {}
         self._terms: dict[str, frozenset[str]] = {}
 
@@ -156,6 +163,7 @@ class Judging:
         pairs: list[tuple[TellingMessage, EndingCandidate]] = []
         for each in self.messages:
             pairs += ((each, near) for near in near_facts(known, each, new) if begins(near.fact) < each.at)
+            pairs += ((each, near) for near in near_messages(each, [*self.earlier, *self.messages]))
         self.weigh(reader, pairs)
 
     def weigh(self, reader: Reader, pairs: Sequence[tuple[TellingMessage, EndingCandidate]]) -> list[float]:
@@ -230,6 +238,20 @@ def as_said(older: SourceMessage, newer: SourceMessage) -> tuple[str, str]:
     return (older.said, newer.said) if is_one_person else (older.text, newer.text)
 
 
+def near_messages(message: TellingMessage, messages: Sequence[TellingMessage]) -> list[EndingCandidate]:
+    """What the same person said before, and of which no fact was made, as far as it is nearest to a message."""
+    vector = message.saying.vector
+    found = [
+        (float(one.saying.vector @ vector), one.whole.record)
+        for one in messages
+        if one.whole and one.whole.record and one.at < message.at and one.saying.speaker == message.saying.speaker
+        if one.saying.vector is not None and vector is not None
+    ]
+    best = sorted(found, key=lambda pair: -pair[0])[:NEAREST]
+    near = [EndingCandidate(fact, cosine, rank) for rank, (cosine, fact) in enumerate(best)]
+    return [one for one in near if not is_lasting(one.fact)]
+
+
 class NewFacts(NamedTuple):
     """Facts that are not known yet, and a row of the matrix for each."""
 
@@ -300,12 +322,32 @@ class Endings:
         weighed = self.judging.weigh(self.changes.reader, [(message, one) for one in near])
         share, place = max(((one, -place) for place, one in enumerate(weighed)), default=(0.0, 0))
         if share < LIKELY:
+            self._end_silent(message)
             return
         older = near[-place].fact
         self._end(message, older, share)
         for one, other_share in zip(near, weighed, strict=True):
             if one.fact is not older and other_share >= message.ends_from and self._say_the_same(older, one.fact):
                 self._end(message, one.fact, other_share)
+
+    def _end_silent(self, message: TellingMessage) -> None:
+        """An older message of which no fact was made, if this one ends it: it becomes a fact that has ended."""
+        changes, silent = self.changes, [*self.judging.earlier, *self.judging.messages]
+        near = [one for one in near_messages(message, silent) if one.fact.id not in changes.plans]
+        weighed = self.judging.weigh(changes.reader, [(message, one) for one in near])
+        share, place = max(((one, -place) for place, one in enumerate(weighed)), default=(0.0, 0))
+        if share < message.ends_from:
+            return
+        older = near[-place].fact
+        planned = next(one.whole for one in silent if one.whole and one.whole.record is older)
+        # What may not end stays what was said, and nobody is asked about words that are no fact.
+        if (
+            changes.may_end(older, message.first)
+            and is_as_it_was(changes.reader, planned.episodes)
+            and not changes.is_forgotten(older, planned)
+        ):
+            changes.insert(older, planned.vector)
+            self._end(message, older, share)
 
     def _say_the_same(self, one: Record, other: Record) -> bool:
         """Whether one message told both facts, in the same words: `has a cat named Zoe`, `Zoe is user's cat`."""
@@ -408,3 +450,13 @@ def is_of_other_thing(fact: Record, message: TellingMessage) -> bool:
     subjects = [str(one.action.metadata.get(SUBJECT)).partition(_OWNER) for one in message.facts]
     others = [other for whose, _, other in subjects if whose == owner and other]
     return bool(thing and others) and thing not in others and thing not in message.saying.text.lower()
+
+
+def is_as_it_was(reader: Reader, episodes: Sequence[TaskEpisode]) -> bool:
+    """Whether the messages say what they said when they were read."""
+    before = [message for episode in episodes for message in episode.messages]
+    now = {one.id: one for one in reader.fetch([message.number for message in before])}
+    return all(
+        one.id in now and now[one.id].state == "active" and now[one.id].content_hash == one.content_hash
+        for one in before
+    )

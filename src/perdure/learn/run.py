@@ -25,7 +25,7 @@ from perdure.learn.actions import FactAction
 from perdure.learn.fact_changes import FactChanges, PlannedAction
 from perdure.learn.judged import Judging
 from perdure.learn.known_facts import KnownFacts, scope_of
-from perdure.learn.people import is_by_program
+from perdure.learn.people import People, is_by_program
 from perdure.learn.proposals import propose
 from perdure.learn.results import Consolidation, FactChange
 from perdure.learn.rule_changes import place_statements
@@ -46,6 +46,7 @@ from perdure.learn.session_learnings import (
     preview_learnings,
     write_learnings,
 )
+from perdure.learn.silent import task_of_silent
 from perdure.learn.task import ConsolidationTask, TaskEpisode
 from perdure.lifecycle.capacity import fits
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_write
@@ -285,7 +286,7 @@ def judge_ahead(
     if not services.judge or known.generation is None:
         return None
     people = people_in(services, task)
-    whole, _, _ = plan_actions(services, task, whole_messages(task, [one.action for one in told], people), RULES)
+    whole = plan_whole(services, task, [one.action for one in told], people)
     with services.store.read(task.namespace) as reader:
         messages = [message for episode in task.episodes for message in episode.messages if not is_by_program(message)]
         vectors = stored_vectors(reader, known.generation, messages)
@@ -294,10 +295,24 @@ def judge_ahead(
         missing = {message.id: passage(message) for message in wanted if message.id not in vectors}
         embedded = embed(services, missing.values())
         vectors |= {id: vector for id, one in missing.items() if (vector := embedded.vector(one)) is not None}
-        find = partial(find_saying, people, known.generation)
-        judging = Judging(services.judge, telling_messages(task, told, whole, people, vectors), known, find)
+    telling = telling_messages(task, told, whole, people, vectors)
+    before = task_of_silent(services, task, vectors, known.generation, known.conversation)
+    find = partial(find_saying, people, known.generation)
+    with services.store.read(task.namespace) as reader:
+        said = [message for episode in before.episodes for message in episode.messages]
+        vectors |= stored_vectors(reader, known.generation, said)
+        silent = plan_whole(services, before, [], people)
+        earlier = telling_messages(before, [], silent, people, vectors)
+        judging = Judging(services.judge, telling, earlier, known, find)
         judging.look_ahead(reader, known)
     return judging
+
+
+def plan_whole(
+    services: Services, task: ConsolidationTask, told: Sequence[FactAction], people: People
+) -> list[PlannedAction]:
+    """Messages of which no fact was made, as the facts that they may become."""
+    return plan_actions(services, task, whole_messages(task, told, people), RULES)[0]
 
 
 def is_pending(reader: Reader, episode: TaskEpisode) -> bool:
