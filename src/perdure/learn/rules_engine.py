@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -127,7 +127,7 @@ def telling_messages(
                 continue
             saying = source_message(message, people, vectors.get(message.id))
             facts = [one for one in made if one not in whole]
-            as_fact = next((one for one in made if one in whole), None)
+            as_fact = next((replace(one, vector=saying.vector) for one in made if one in whole), None)
             no_change_word = between_people and not rules_for(message.text).tells_change(message.text)
             found.append(TellingMessage(saying, key[0], no_change_word, facts, as_fact))
     return found

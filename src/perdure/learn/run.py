@@ -131,6 +131,17 @@ def plan_actions(
     services: Services, task: ConsolidationTask, actions: Sequence[FactAction], learned_by: str
 ) -> tuple[list[PlannedAction], Embedded, list[str]]:
     """Everything about the actions that does not need the transaction: new facts as records, and their vectors."""
+    planned, notes = plan_records(services, task, actions, learned_by)
+    embedded = embed(services, (passage(one.record) for one in planned if one.record))
+    with_vectors = [
+        replace(one, vector=embedded.vector(passage(one.record)) if one.record else None) for one in planned
+    ]
+    return with_vectors, embedded, notes
+
+
+def plan_records(
+    services: Services, task: ConsolidationTask, actions: Sequence[FactAction], learned_by: str
+) -> tuple[list[PlannedAction], list[str]]:
     at, notes = services.context.clock(), list[str]()
     planned: list[PlannedAction] = []
     for action in actions:
@@ -157,11 +168,7 @@ def plan_actions(
             record = plan_write(None, task.namespace, cast("Any", {**fields, **own}), at).record
             one = replace(one, record=record)
         planned.append(one)
-    embedded = embed(services, (passage(one.record) for one in planned if one.record))
-    with_vectors = [
-        replace(one, vector=embedded.vector(passage(one.record)) if one.record else None) for one in planned
-    ]
-    return with_vectors, embedded, notes
+    return planned, notes
 
 
 def is_told_by_model(services: Services, action: FactAction, episodes: Sequence[TaskEpisode]) -> bool:
@@ -311,8 +318,8 @@ def judge_ahead(
 def plan_whole(
     services: Services, task: ConsolidationTask, told: Sequence[FactAction], people: People
 ) -> list[PlannedAction]:
-    """Messages of which no fact was made, as the facts that they may become."""
-    return plan_actions(services, task, whole_messages(task, told, people), RULES)[0]
+    """Messages of which no fact was made, as the facts that they may become. Few do, so none is embedded for it."""
+    return plan_records(services, task, whole_messages(task, told, people), RULES)[0]
 
 
 def is_pending(reader: Reader, episode: TaskEpisode) -> bool:
