@@ -62,6 +62,50 @@ def test_a_change_of_mind_ends_what_was_said_before(memory: Memory, before: str,
     assert {fact.invalid_at for fact in ended} == {NOON - timedelta(days=280)}
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("The retention of events is 30 days.", "Bump retention, legal wants events kept for a whole year"),
+        ("I take bisoprolol 2.5 in the morning", "doctor doubled the bisoprolol, so five it is"),
+    ],
+)
+def test_a_message_in_which_no_word_tells_of_a_change_may_be_one(memory: Memory, before: str, after: str):
+    assert {fact.state for fact in first_facts(memory, before, after)} == {"superseded"}
+
+
+SILENT = ("I take the 14 bus to get there", "they axed the 14, it's the tram for me")
+
+
+@pytest.mark.parametrize("works_between", [True, False])
+def test_a_message_of_which_no_fact_was_made_ends_as_well(memory: Memory, works_between: bool):
+    chat(memory, "chat-1", SILENT[0], 0)
+    if works_between:
+        memory.work()
+        assert not memory.list(category=FACT_CATEGORIES)
+    chat(memory, "chat-2", SILENT[1], 20)
+    memory.work()
+    [ended] = memory.list(category=FACT_CATEGORIES, states=("superseded",))
+    assert (ended.valid_at, ended.invalid_at) == (NOON - timedelta(days=300), NOON - timedelta(days=280))
+    assert "tram" in memory.recall("how do I get to rehearsals, by bus or tram?")[0].text
+
+
+def test_a_message_without_a_fact_is_not_ended_by_somebody_else(memory: Memory):
+    chat(memory, "chat-1", SILENT[0], 0, speaker="Ann")
+    chat(memory, "chat-2", SILENT[1], 20, speaker="Bob")
+    memory.work()
+    assert not memory.list(category=FACT_CATEGORIES, states=("superseded",))
+
+
+def test_a_message_that_was_erased_is_no_fact_that_ended(memory: Memory):
+    chat(memory, "chat-1", SILENT[0], 0)
+    memory.work()
+    [said] = [one for one in memory.conversation("chat-1").messages() if one.text == SILENT[0]]
+    memory.erase(said.number, confirm=True)
+    chat(memory, "chat-2", SILENT[1], 20)
+    memory.work()
+    assert not memory.list(category=FACT_CATEGORIES, states=("superseded",))
+
+
 def test_what_one_message_said_twice_ends_together(memory: Memory):
     found = first_facts(memory, "I have a cat named Zoe.", "Zoe died.")
     assert len(found) > 1

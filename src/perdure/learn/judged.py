@@ -53,6 +53,8 @@ WEIGHTS: Final = (-1.191, 0.562, 0.199, -0.698, 3.087, -1.055, -2.655, -0.956)
 # Of whether the judge would find at least that it is likely, from what costs nothing to know; asked from here on.
 OUTLOOK_WEIGHTS: Final = (-1.89, 3.66, -0.95, -2.59, 1.26, 1.7, 0.62, -1.03)
 ASKED: Final = 0.037
+# Where one of the two is a message of which no fact was made: of those many more are near to each other.
+SILENT_ASKED: Final = 0.1
 _LEAST_SHARE: Final = 0.001
 # The judge is never surer.
 _CERTAIN: Final = 0.98
@@ -127,6 +129,8 @@ class EndingCandidate(NamedTuple):
     fact: Record
     cosine: float
     rank: int
+    is_silent: bool = False
+    """Whether it is no fact, and would only become one."""
 
 
 class Judging:
@@ -143,7 +147,7 @@ class Judging:
         find_saying: FindSource,
     ) -> None:
         self._ask, self._find_saying, self.messages = ask, find_saying, messages
-        self._sayings, self.earlier = known.sayings, earlier
+        self._sayings, self.silent = known.sayings, [one for one in (*earlier, *messages) if one.whole]
         told = ((one, each.saying) for each in (*messages, *earlier) for one in (*each.facts, each.whole))
         self._sayings |= {one.record.id: saying for one, saying in told if one and one.record}
         self._known: dict[tuple[str, str], float] = {}
@@ -163,7 +167,8 @@ class Judging:
         pairs: list[tuple[TellingMessage, EndingCandidate]] = []
         for each in self.messages:
             pairs += ((each, near) for near in near_facts(known, each, new) if begins(near.fact) < each.at)
-            pairs += ((each, near) for near in near_messages(each, [*self.earlier, *self.messages]))
+            if silent := nearest_silent(each, self.silent):
+                pairs.append((each, silent.candidate))
         self.weigh(reader, pairs)
 
     def weigh(self, reader: Reader, pairs: Sequence[tuple[TellingMessage, EndingCandidate]]) -> list[float]:
@@ -174,7 +179,7 @@ class Judging:
             place
             for place, (message, near) in enumerate(pairs)
             if found[place].likelihood >= ENDS
-            and self._outlook(sayings[place], near.fact, message.saying, found[place]) >= ASKED
+            and self._outlook(sayings[place], near.fact, message.saying, found[place]) >= asked_from(message, near)
         ]
         texts = {place: as_said(sayings[place], pairs[place][0].saying) for place in hopeful}
         self._look_at(texts.values())
@@ -232,24 +237,34 @@ def without_words(older: SourceMessage, message: TellingMessage, near: EndingCan
     return PairEvidence(_CERTAIN, _CERTAIN, near.cosine, cosine, near.rank, message.no_change_word, is_doubtful)
 
 
+def asked_from(message: TellingMessage, near: EndingCandidate) -> float:
+    return SILENT_ASKED if near.is_silent or message.ends_from > ENDS else ASKED
+
+
 def as_said(older: SourceMessage, newer: SourceMessage) -> tuple[str, str]:
     """What was said at both times. One person's own words say most: to tell a chat in the third person bends it."""
     is_one_person = older.said and newer.said and older.speaker == newer.speaker
     return (older.said, newer.said) if is_one_person else (older.text, newer.text)
 
 
-def near_messages(message: TellingMessage, messages: Sequence[TellingMessage]) -> list[EndingCandidate]:
-    """What the same person said before, and of which no fact was made, as far as it is nearest to a message."""
-    vector = message.saying.vector
-    found = [
-        (float(one.saying.vector @ vector), one.whole.record)
-        for one in messages
-        if one.whole and one.whole.record and one.at < message.at and one.saying.speaker == message.saying.speaker
-        if one.saying.vector is not None and vector is not None
-    ]
-    best = sorted(found, key=lambda pair: -pair[0])[:NEAREST]
-    near = [EndingCandidate(fact, cosine, rank) for rank, (cosine, fact) in enumerate(best)]
-    return [one for one in near if not is_lasting(one.fact)]
+class SilentCandidate(NamedTuple):
+    """A message of which no fact was made, as the fact that it may become, and how it may end."""
+
+    planned: PlannedAction
+    candidate: EndingCandidate
+
+
+def nearest_silent(message: TellingMessage, others: Sequence[TellingMessage]) -> SilentCandidate | None:
+    """Of what the same person said before, and no fact was made of, the nearest to a message."""
+    found: SilentCandidate | None = None
+    for one in others:
+        vectors = one.saying.vector, message.saying.vector
+        is_before = one.at < message.at and one.saying.speaker == message.saying.speaker
+        if one.whole and one.whole.record and is_before and vectors[0] is not None and vectors[1] is not None:
+            cosine = float(vectors[0] @ vectors[1])
+            if (found is None or cosine > found.candidate.cosine) and not is_lasting(one.whole.record):
+                found = SilentCandidate(one.whole, EndingCandidate(one.whole.record, cosine, 0, is_silent=True))
+    return found
 
 
 class NewFacts(NamedTuple):
@@ -332,22 +347,25 @@ class Endings:
 
     def _end_silent(self, message: TellingMessage) -> None:
         """An older message of which no fact was made, if this one ends it: it becomes a fact that has ended."""
-        changes, silent = self.changes, [*self.judging.earlier, *self.judging.messages]
-        near = [one for one in near_messages(message, silent) if one.fact.id not in changes.plans]
-        weighed = self.judging.weigh(changes.reader, [(message, one) for one in near])
-        share, place = max(((one, -place) for place, one in enumerate(weighed)), default=(0.0, 0))
-        if share < message.ends_from:
+        changes = self.changes
+        silent = nearest_silent(message, [one for one in self.judging.silent if not self._is_made(one)])
+        if silent is None:
             return
-        older = near[-place].fact
-        planned = next(one.whole for one in silent if one.whole and one.whole.record is older)
+        [share] = self.judging.weigh(changes.reader, [(message, silent.candidate)])
+        older, planned = silent.candidate.fact, silent.planned
         # What may not end stays what was said, and nobody is asked about words that are no fact.
         if (
-            changes.may_end(older, message.first)
+            share >= message.ends_from
+            and changes.may_end(older, message.first)
             and is_as_it_was(changes.reader, planned.episodes)
             and not changes.is_forgotten(older, planned)
         ):
             changes.insert(older, planned.vector)
             self._end(message, older, share)
+
+    def _is_made(self, message: TellingMessage) -> bool:
+        whole = message.whole and message.whole.record
+        return whole is not None and whole.id in self.changes.plans
 
     def _say_the_same(self, one: Record, other: Record) -> bool:
         """Whether one message told both facts, in the same words: `has a cat named Zoe`, `Zoe is user's cat`."""
