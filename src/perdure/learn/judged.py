@@ -357,7 +357,7 @@ class Endings:
         if (
             share >= message.ends_from
             and changes.may_end(older, message.first)
-            and is_as_it_was(changes.reader, planned.episodes)
+            and are_unchanged(changes.reader, planned.episodes)
             and not changes.is_forgotten(older, planned)
         ):
             changes.insert(older, planned.vector)
@@ -470,7 +470,7 @@ def is_of_other_thing(fact: Record, message: TellingMessage) -> bool:
     return bool(thing and others) and thing not in others and thing not in message.saying.text.lower()
 
 
-def is_as_it_was(reader: Reader, episodes: Sequence[TaskEpisode]) -> bool:
+def are_unchanged(reader: Reader, episodes: Sequence[TaskEpisode]) -> bool:
     """Whether the messages say what they said when they were read."""
     before = [message for episode in episodes for message in episode.messages]
     now = {one.id: one for one in reader.fetch([message.number for message in before])}
