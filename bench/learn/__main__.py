@@ -37,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reached, corpus = True, None
     corrections.report(local_embedder())
     chats.report(local_embedder())
+    cost.report_chats(local_embedder())
     noted.report()
     sessions.report()
     duplicates.report_own()

@@ -3,18 +3,21 @@
 `deciding`: cutting a conversation into episodes, their summaries and surprise, and the facts that rules find in them,
 without a store. `work`: all of it through `Memory.work`, reading and writing included, but no vectors. Both as shares
 of the time in which the packaged model embeds the same turns. `whole`: `Memory.work` with the vectors of the messages,
-of their episodes and of the facts, for two of the conversations.
+of their episodes and of the facts, for two of the conversations. `of_chats`: the same for the short messages of the
+chats in English with an assistant or a coding agent (sets/chats.json).
 """
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections import deque
-from collections.abc import Sequence
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import process_time
-from typing import Final
+from typing import Any, Final
 
+from bench.learn.chats import OPEN, SETS, Chats
 from bench.learn.recall import import_turns
 from bench.recall.data import Collection
 from perdure import Memory, Record
@@ -26,7 +29,7 @@ from perdure.learn.people import People
 from perdure.learn.rules.languages import choose
 from perdure.learn.rules_engine import facts_told
 from perdure.location import locate
-from perdure.settings import Settings
+from perdure.settings import Settings, load
 from perdure.text.tokens import counter_of
 
 MOST_TIME: Final = 0.25
@@ -89,6 +92,29 @@ def _whole(conversations: Sequence[Collection], embedder: Embedder) -> float:
             start = process_time()
             embedder.embed_passages(texts)
             return working / (process_time() - start)
+
+
+def report_chats(embedder: Embedder) -> None:
+    shares = "; ".join(f"learn = {learn} {of_chats(learn, embedder):.2f}" for learn in ("off", "rules", "auto"))
+    print(f"\nall of work on short messages of ordinary chats, in times of embedding them: {shares}")
+
+
+def of_chats(learn: str, embedder: Embedder) -> float:
+    by_user: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for chat in json.loads((SETS / OPEN).read_text("utf-8"))["chats"]:
+        if chat["language"] == "en" and chat["kind"] != "human":
+            by_user[chat["user"]].append(chat)
+    texts = [one["text"] for chats in by_user.values() for chat in chats for one in chat["messages"]]
+    with tempfile.TemporaryDirectory() as folder:
+        with Memory(Path(folder) / "chats.db", settings=load(None, learn=learn), embedder=embedder) as store:
+            for user, chats in by_user.items():
+                Chats(chats).tell(store.namespace(user), None)
+            start = process_time()
+            store.work()
+            working = process_time() - start
+        start = process_time()
+        embedder.embed_passages(texts)
+        return working / (process_time() - start)
 
 
 def _decide(talk: Sequence[Record]) -> None:
