@@ -39,33 +39,36 @@ UNASKED: Final = 1.0
 # The evidence with which a memory fits just well enough.
 FLOOR: Final = math.log(MIN_RELEVANCE / (1 - MIN_RELEVANCE))
 
-# What a cosine adds that is as far above that of unrelated texts as can be; and a unit of BM25, for each e times as
-# many handfuls of memories, of which so many are imagined beside those of the store: among few every word is rare.
+# What a cosine adds that is as far above that of unrelated texts as can be.
 MEANING: Final = 3.4
-_WORDS: Final = 0.015
-_HANDFUL: Final = 5
-_BESIDE: Final = 4
+# What a unit of BM25 adds, for each e times as many words as a few pages have, up to a book: in little text every word is
+# rare, and to share one says little. Of a long memory the first words count, so that a few long ones are no book.
+_WORDS: Final = 0.025
+_WORDS_LEAST: Final = 0.01
+_PAGES: Final = 500
+_BOOK: Final = 40_000
+_COUNTED_OF_EACH: Final = 40
 # A prompt says more than one thing and in passing much else: how many times as much its words count as those of a
 # question, and what the meaning of its nearest clause adds, as far as it is nearer than one that is said in passing.
 PROMPT_WORDS: Final = 2.0
 CLAUSE: Final = 0.8
 CLAUSE_IN_PASSING: Final = 0.3
 # What has to speak for a memory among few that it fits just well enough, and how much more with each e times as many
-# of them: among many something is near by chance, and of more than a thousand most are about other things. The more so
-# for each e times as many words as a short sentence has, up to a paragraph: every sentence is one more chance.
-_ENOUGH_AMONG_FEW: Final = 0.33
+# of them: among many something is near by chance, and of more than some hundred most are about other things. And how
+# much more for each e times as many words as a short sentence has, up to a paragraph: every sentence is one more chance.
+_ENOUGH_AMONG_FEW: Final = 0.05
 _FEW: Final = 25
-_MANY: Final = 1000
-_SIZE: Final = 0.08
+_MANY: Final = 500
+_SIZE: Final = 0.17
 _SHORT: Final = 10
-_LONG_TEXT: Final = 50
-_LENGTH: Final = 0.07
+_LONG_TEXT: Final = 100
+_LENGTH: Final = 0.25
 # How much more, for each e times as many memories as in a notebook, if none of them holds any of the question's words.
 # Among few a question asks in other words, among many it asks for something else.
 _NOTEBOOK: Final = 60
-_UNKNOWN: Final = 0.38
+_UNKNOWN: Final = 0.48
 # By how much less it says that a memory fits better than that, for each e times as many memories or words: among much
-# something always does. From a few sentences to a thousand memories and a long book.
+# something always does. From a few sentences to some hundred memories and a long book.
 _FEW_OF_BOTH: Final = 10_000
 _MANY_WORDS: Final = 60_000
 _BY_CHANCE: Final = 0.125
@@ -200,11 +203,12 @@ def store_evidence(places: Sequence[Lexical]) -> StoreEvidence:
     memories, words = sum(each.documents for each in places), sum(each.words for each in places)
     length = min(max(words / max(memories, 1), _SHORT), _LONG_TEXT)
     size = math.log(min(max(memories, _FEW), _MANY) / _FEW)
+    counted = min(max(words, 1), _COUNTED_OF_EACH * max(memories, 1), _BOOK)
     both = max(min(memories, _MANY) * min(words, _MANY_WORDS), _FEW_OF_BOTH)
     return StoreEvidence(
         memories=memories,
-        prior=FLOOR - _ENOUGH_AMONG_FEW - size * (_SIZE + _LENGTH * math.log(length / _SHORT)),
-        bm25=_WORDS * math.log(memories / _HANDFUL + _BESIDE),
+        prior=FLOOR - _ENOUGH_AMONG_FEW - _SIZE * size - _LENGTH * math.log(length / _SHORT),
+        bm25=max(_WORDS_LEAST, _WORDS * math.log(counted / _PAGES)),
         unknown=-_UNKNOWN * math.log(min(max(memories, _NOTEBOOK), _MANY) / _NOTEBOOK),
         certainty=1 / (1 + _BY_CHANCE * math.log(both / _FEW_OF_BOTH)),
     )
