@@ -31,11 +31,11 @@ MOST_UNASKED: Final = 5
 # Of what a prompt brings to mind, what is less likely than this share of the best is left out, unless it answers by
 # itself. Where the best learning of the project reaches the first relevance it is told, and others from the second
 # on. `python -m bench.told --fit` chooses the limits here.
-_SHARE_OF_BEST: Final = 0.5
-_BEST_FITS: Final = 0.41
-_OTHERS_FIT: Final = 0.41
+_SHARE_OF_BEST: Final = 0.6
+_BEST_FITS: Final = 0.4
+_OTHERS_FIT: Final = 0.37
 # A learning of another project answers by itself from this relevance on: with the words of a prompt more is near.
-_ANSWERS_PROMPT: Final = 0.6
+_ANSWERS_PROMPT: Final = 0.7
 _SHARE_OF_BEST_WORDS: Final = 0.5
 
 

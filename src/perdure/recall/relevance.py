@@ -53,19 +53,20 @@ _COUNTED_OF_EACH: Final = 40
 PROMPT_WORDS: Final = 2.0
 CLAUSE: Final = 0.8
 CLAUSE_IN_PASSING: Final = 0.3
-# What has to speak for a memory among few that it fits just well enough, and how much more with each e times as many
-# of them: among many something is near by chance, and of more than some hundred most are about other things. And how
-# much more for each e times as many words as a short sentence has, up to a paragraph: every sentence is one more chance.
-_ENOUGH_AMONG_FEW: Final = 0.05
+# What has to speak for a memory of a notebook that it fits just well enough, and how much more for each e times as many
+# memories: among many something is near by chance, and of more than some hundred most are about other things. And how
+# much more for each e times as many words as a short sentence has, up to a paragraph: every sentence is one more chance. Less
+# so of very few: one long letter is no crowd.
+_ENOUGH_IN_NOTEBOOK: Final = 0.25
+_NOTEBOOK: Final = 60
 _FEW: Final = 25
 _MANY: Final = 500
-_SIZE: Final = 0.17
-_SHORT: Final = 10
+_SIZE: Final = 0.15
+_SHORT: Final = 13
 _LONG_TEXT: Final = 100
-_LENGTH: Final = 0.25
+_LENGTH: Final = 0.28
 # How much more, for each e times as many memories as in a notebook, if none of them holds any of the question's words.
 # Among few a question asks in other words, among many it asks for something else.
-_NOTEBOOK: Final = 60
 _UNKNOWN: Final = 0.48
 # By how much less it says that a memory fits better than that, for each e times as many memories or words: among much
 # something always does. From a few sentences to some hundred memories and a long book.
@@ -202,14 +203,15 @@ def store_evidence(places: Sequence[Lexical]) -> StoreEvidence:
     """For the memories of these places together."""
     memories, words = sum(each.documents for each in places), sum(each.words for each in places)
     length = min(max(words / max(memories, 1), _SHORT), _LONG_TEXT)
-    size = math.log(min(max(memories, _FEW), _MANY) / _FEW)
+    long = min(memories / _FEW, 1.0) * math.log(length / _SHORT)
+    size = math.log(min(max(memories, _NOTEBOOK), _MANY) / _NOTEBOOK)
     counted = min(max(words, 1), _COUNTED_OF_EACH * max(memories, 1), _BOOK)
     both = max(min(memories, _MANY) * min(words, _MANY_WORDS), _FEW_OF_BOTH)
     return StoreEvidence(
         memories=memories,
-        prior=FLOOR - _ENOUGH_AMONG_FEW - _SIZE * size - _LENGTH * math.log(length / _SHORT),
+        prior=FLOOR - _ENOUGH_IN_NOTEBOOK - _SIZE * size - _LENGTH * long,
         bm25=max(_WORDS_LEAST, _WORDS * math.log(counted / _PAGES)),
-        unknown=-_UNKNOWN * math.log(min(max(memories, _NOTEBOOK), _MANY) / _NOTEBOOK),
+        unknown=-_UNKNOWN * size,
         certainty=1 / (1 + _BY_CHANCE * math.log(both / _FEW_OF_BOTH)),
     )
 
