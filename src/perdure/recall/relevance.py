@@ -41,8 +41,8 @@ FLOOR: Final = math.log(MIN_RELEVANCE / (1 - MIN_RELEVANCE))
 
 # What a cosine adds that is as far above that of unrelated texts as can be.
 MEANING: Final = 3.4
-# What a unit of BM25 adds, for each e times as many words as a few pages have, up to a book: in little text every word is
-# rare, and to share one says little. Of a long memory the first words count, so that a few long ones are no book.
+# What a unit of BM25 adds, for each e times as many words as a few pages have, up to a book: in little text every word
+# is rare, and to share one says little. Of a long memory so many count at most, so that a few long ones are no book.
 _WORDS: Final = 0.025
 _WORDS_LEAST: Final = 0.01
 _PAGES: Final = 500
@@ -55,8 +55,8 @@ CLAUSE: Final = 0.8
 CLAUSE_IN_PASSING: Final = 0.3
 # What has to speak for a memory of a notebook that it fits just well enough, and how much more for each e times as many
 # memories: among many something is near by chance, and of more than some hundred most are about other things. And how
-# much more for each e times as many words as a short sentence has, up to a paragraph: every sentence is one more chance. Less
-# so of very few: one long letter is no crowd.
+# much more for each e times as many words as a short sentence has, up to a paragraph: every sentence is one more chance.
+# The fewer there are, the less so: one long letter is no crowd.
 _ENOUGH_IN_NOTEBOOK: Final = 0.25
 _NOTEBOOK: Final = 60
 _FEW: Final = 25
