@@ -54,8 +54,8 @@ PROMPT_WORDS: Final = 2.0
 CLAUSE: Final = 0.8
 CLAUSE_IN_PASSING: Final = 0.3
 # What has to speak for a memory of a notebook that it fits just well enough, and how much more for each e times as many
-# memories: among many something is near by chance, and of more than some hundred most are about other things. And how
-# much more for each e times as many words as a short sentence has, up to a paragraph: every sentence is one more chance.
+# memories: among many something is near by chance, and of more than some hundred most are about other things. And
+# how much more for each e times as many words as a short sentence has, up to a paragraph: each is one more chance.
 # The fewer there are, the less so: one long letter is no crowd.
 _ENOUGH_IN_NOTEBOOK: Final = 0.25
 _NOTEBOOK: Final = 60
