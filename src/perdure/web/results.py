@@ -306,7 +306,7 @@ def refused_screen(visit: Visit, action: PageAction, sent: Mapping[str, tuple[st
         visit = visit.at(check_back(back))
     text = (sent.get("text") or ("",))[0]
     typed = (p("What you typed:"), pre(text, class_="text", tabindex="0", aria_label="What you typed"))
-    ways = [*ways_out(visit, action, sent, error)]
+    ways = [*other_choices(visit, action, sent, error)]
     if isinstance(error, VersionConflict):
         # It was there a moment ago, in these words.
         ways = [
@@ -319,7 +319,7 @@ def refused_screen(visit: Visit, action: PageAction, sent: Mapping[str, tuple[st
     return Shown("That was not done", [refusal(error, visit, *(told if ways else ())), typed if text.strip() else None])
 
 
-def ways_out(
+def other_choices(
     visit: Visit, action: PageAction, sent: Mapping[str, tuple[str, ...]], error: PerdureError
 ) -> Iterator[Child]:
     """Where others changed since what is to be taken back: their change first, or over it. Both show first what they

@@ -205,7 +205,7 @@ def log(visit: Visit) -> Shown:
         back_then(visit, oldest_of(visit), true_then=False),
         div(
             ul(rows, class_="batches") if rows else empty("No line of the log is like this."),
-            older_than(visit, lines[-1].seq) if more else None,
+            older_link(visit, lines[-1].seq) if more else None,
             id="list",
         ),
     ]
@@ -213,7 +213,7 @@ def log(visit: Visit) -> Shown:
     return Shown("Log", body, **spoken(visit, "log", limit=_LINES, **options))
 
 
-def older_than(visit: Visit, seq: int) -> Markup:
+def older_link(visit: Visit, seq: int) -> Markup:
     return nav(a("Older", href=visit.here(before=seq), rel="next"), class_="pages", aria_label="Pages")
 
 
@@ -276,6 +276,6 @@ def erased(visit: Visit) -> Shown:
     )
     # Where everything was erased, time begins with that.
     oldest = oldest_of(visit) or past.known_at or (lines[-1].change.at if lines else None)
-    older = older_than(visit, lines[-1].seq) if len(lines) == _LINES else None
+    older = older_link(visit, lines[-1].seq) if len(lines) == _LINES else None
     body = [back_then(visit, oldest, true_then=False), div(past_line(visit, past), listed, older, id="list")]
     return Shown("Erased", body, **spoken(visit, "log", operation="erase", limit=_LINES, **until))
