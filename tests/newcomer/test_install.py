@@ -26,13 +26,10 @@ PATIENCE_SECONDS = 300
 
 def run(command: Sequence[str | Path], folder: Path, given: str = "", **environment: str) -> str:
     """What a command prints, errors included; it has an empty environment of Python around it, not ours."""
-    ours = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONWARNDEFAULTENCODING")
-    around = {name: value for name, value in os.environ.items() if name not in ours}
-    around |= {"UV_SYSTEM_CERTS": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     done = subprocess.run(
         command,
         cwd=folder,
-        env=around | environment,
+        env=around_ours(environment),
         input=given,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -42,6 +39,12 @@ def run(command: Sequence[str | Path], folder: Path, given: str = "", **environm
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
+
+
+def around_ours(environment: Mapping[str, str]) -> dict[str, str]:
+    ours = ("VIRTUAL_ENV", "PYTHONPATH", "PYTHONWARNDEFAULTENCODING")
+    around = {name: value for name, value in os.environ.items() if name not in ours}
+    return {**around, "UV_SYSTEM_CERTS": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", **environment}
 
 
 @pytest.fixture(scope="module")
@@ -103,17 +106,26 @@ class Newcomer:
         assert "Alice prefers dark mode" in self.types(f"python - <<'END'\n{blocks(page, 'python')[0]}END\n", **more)
 
     def asks(self, server: Mapping[str, Any], *requests: tuple[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """What an MCP server answers, as it is started from a host's configuration."""
+        """What an MCP server answers, as it is started from a host's configuration; a host waits for each answer."""
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "host", "version": "1"}}
-        messages: list[dict[str, Any]] = [
-            {"id": 0, "method": "initialize", "params": hello},
-            {"method": "notifications/initialized"},
-            *({"id": 1, "method": method, "params": parameters} for method, parameters in requests),
-        ]
-        lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
-        said = self.types(" ".join([server["command"], *server["args"]]), lines).splitlines()
-        hello, *answers = [json.loads(line)["result"] for line in said]
-        assert hello["serverInfo"]["name"] == "perdure"
+        command = ["/bin/sh", "-c", " ".join([server["command"], *server["args"]])]
+        environment = around_ours(self.environment)
+        with subprocess.Popen(
+            command, cwd=self.home, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            answers: list[dict[str, Any]] = []
+            for number, (method, parameters) in enumerate((("initialize", hello), *requests)):
+                message = {"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}
+                print(json.dumps(message), file=process.stdin, flush=True)
+                answers.append(json.loads(process.stdout.readline())["result"])
+                if not number:
+                    initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+                    print(json.dumps(initialized), file=process.stdin, flush=True)
+            process.stdin.close()
+        assert process.returncode == 0
+        assert answers.pop(0)["serverInfo"]["name"] == "perdure"
         return answers
 
 
