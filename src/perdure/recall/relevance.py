@@ -44,7 +44,7 @@ MEANING: Final = 3.4
 # What a unit of BM25 adds, for each e times as many words as a few pages have, up to a book: in little text every word
 # is rare, and to share one says little. Of a long memory so many count at most, so that a few long ones are no book.
 _WORDS: Final = 0.025
-_WORDS_LEAST: Final = 0.01
+_WORDS_LEAST: Final = 0.008
 _PAGES: Final = 500
 _BOOK: Final = 40_000
 _COUNTED_OF_EACH: Final = 40
@@ -56,15 +56,15 @@ CLAUSE_IN_PASSING: Final = 0.3
 # What has to speak for a memory of a notebook that it fits just well enough, and how much more for each e times as many
 # memories: among many something is near by chance, and of more than some hundred most are about other things. And
 # how much more for each e times as many words as a short sentence has, up to a paragraph: each is one more chance.
-# The fewer there are, the less so: one long letter is no crowd.
+# Below a crowd of memories the less so the fewer there are: one long letter is no crowd.
 _ENOUGH_IN_NOTEBOOK: Final = 0.25
 _NOTEBOOK: Final = 60
-_FEW: Final = 25
+_CROWD: Final = 40
 _MANY: Final = 500
 _SIZE: Final = 0.15
 _SHORT: Final = 13
-_LONG_TEXT: Final = 100
-_LENGTH: Final = 0.28
+_LONG_TEXT: Final = 64
+_LENGTH: Final = 0.36
 # How much more, for each e times as many memories as in a notebook, if none of them holds any of the question's words.
 # Among few a question asks in other words, among many it asks for something else.
 _UNKNOWN: Final = 0.48
@@ -203,7 +203,7 @@ def store_evidence(places: Sequence[Lexical]) -> StoreEvidence:
     """For the memories of these places together."""
     memories, words = sum(each.documents for each in places), sum(each.words for each in places)
     length = min(max(words / max(memories, 1), _SHORT), _LONG_TEXT)
-    long = min(memories / _FEW, 1.0) * math.log(length / _SHORT)
+    long = min(memories / _CROWD, 1.0) * math.log(length / _SHORT)
     size = math.log(min(max(memories, _NOTEBOOK), _MANY) / _NOTEBOOK)
     counted = min(max(words, 1), _COUNTED_OF_EACH * max(memories, 1), _BOOK)
     both = max(min(memories, _MANY) * min(words, _MANY_WORDS), _FEW_OF_BOTH)
