@@ -96,10 +96,15 @@ class Corpus:
         """Three quarters of one text and a quarter of another; the vector lies accordingly, with some noise."""
         first, second = rng.integers(len(self.texts), size=(2, count))
         texts = [_join(self.texts[int(a)], self.texts[int(b)]) for a, b in zip(first, second, strict=True)]
-        noise = rng.standard_normal((count, self.vectors.shape[1]), dtype=np.float32)
-        mixed = 0.75 * self.vectors[first] + 0.25 * self.vectors[second]
-        mixed += noise * np.float32(0.3 / np.sqrt(self.vectors.shape[1]))
-        return texts, mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+        return texts, mixed(rng, self.vectors, first, second)
+
+
+def mixed(rng: np.random.Generator, vectors: Vectors, first: NDArray[Any], second: NDArray[Any]) -> Vectors:
+    """Three quarters of the first ones and a quarter of the second, with some noise."""
+    noise = rng.standard_normal((len(first), vectors.shape[1]), dtype=np.float32)
+    sums = np.float32(0.75) * vectors[first] + np.float32(0.25) * vectors[second]
+    sums += noise * np.float32(0.3 / np.sqrt(vectors.shape[1]))
+    return sums / np.linalg.norm(sums, axis=1, keepdims=True)
 
 
 def load(locomo: Path, scifact: Path | None, embedder: Embedder, cache: Path, progress: Progress) -> Corpus:
