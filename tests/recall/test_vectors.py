@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from recall.feed import unit
 
 from perdure.recall import vectors
+from perdure.recall.array_file import SelectedRows
 from perdure.recall.vectors import VectorBuilder
 
 if TYPE_CHECKING:
@@ -178,3 +179,88 @@ def test_of_many_windows_nearly_all_of_the_nearest_are_found():
         assert row in near.rows
         shares.append(len(set(near.rows.tolist()) & set(np.argsort(-expected)[:10].tolist())) / 10)
     assert np.mean(shares) >= 0.95
+
+
+def mapped(builder: VectorBuilder, size: int) -> VectorBuilder:
+    """As a process has it that opens the file."""
+    arrays = builder.arrays(np.arange(size))
+    whole = {name: each.array[each.rows] if isinstance(each, SelectedRows) else each for name, each in arrays.items()}
+    return VectorBuilder.over(whole, size, builder.dimensions)
+
+
+def in_cells(rng: np.random.Generator, count: int, dimensions: int, monkeypatch: pytest.MonkeyPatch) -> VectorBuilder:
+    monkeypatch.setattr(vectors, "LEAST_ROWS", 1)
+    builder = built(like_texts(rng, count, dimensions))
+    builder.view()
+    return mapped(builder, count)
+
+
+def share_found(view: vectors.Vectors, queries: NDArray[np.float32], allowed: NDArray[np.bool_]) -> float:
+    shares: list[float] = []
+    rows = np.flatnonzero(allowed & view.present)
+    for query in queries:
+        near = view.nearest(query, allowed, 100)
+        assert allowed[near.rows].all()
+        assert near.cosines == pytest.approx(view.matrix[near.rows] @ query, abs=1e-5)
+        best = near.rows[np.argsort(-near.cosines, kind="stable")[:10]]
+        shares.append(len(set(best.tolist()) & set(rows[list(top(view.matrix[rows], query))].tolist())) / 10)
+    return float(np.mean(shares))
+
+
+@pytest.mark.parametrize("which", ["all", "a third", "the near ones", "the far ones"])
+def test_in_the_cells_of_a_file_nearly_all_of_the_nearest_are_found(which: str, monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(7)
+    view = in_cells(rng, 20_000, 64, monkeypatch).view()
+    queries = 0.8 * view.matrix[:40] + 0.6 * like_texts(rng, 40, 64)
+    nearness = view.matrix @ queries.mean(axis=0)
+    allowed = {
+        "all": np.ones(20_000, np.bool_),
+        "a third": rng.random(20_000) < 0.33,
+        "the near ones": nearness > np.median(nearness),
+        "the far ones": nearness <= np.median(nearness),
+    }[which]
+    assert view.signs is not None
+    assert view.signs.cells is not None
+    assert share_found(view, queries, allowed) >= 0.97
+
+
+def test_what_came_after_a_file_with_cells_was_written_is_found_and_is_in_cells_of_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    rng = np.random.default_rng(8)
+    builder = in_cells(rng, 9_000, 64, monkeypatch)
+    later = like_texts(rng, 3_000, 64)
+    late = np.arange(0, 3_000, 7)
+    present, empty = np.ones(3_000, np.bool_), later.copy()
+    present[late], empty[late] = False, 0
+    builder.extend(empty, present)
+    builder.fill(9_000 + late, later[late])
+    gone = np.arange(0, 12_000, 5)
+    builder.remove(gone)
+    assert builder.in_file >= 9_000
+    for each in (builder, mapped(builder, 12_000)):
+        view, kept = each.view(), ~np.isin(np.arange(12_000), gone)
+        assert share_found(view, view.matrix[8_990:9_050:3], kept) >= 0.97
+        for row in (9_001, 9_007, 11_999):
+            assert row in view.nearest(view.matrix[row], None, 10).rows
+    assert view.signs is not None
+    assert view.signs.cells is not None
+    assert len(view.signs.cells.rows) == 12_000
+
+
+def test_a_file_of_some_rows_has_their_signs_in_its_own_cells(monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(9)
+    builder = in_cells(rng, 9_000, 64, monkeypatch)
+    rows = np.flatnonzero(rng.random(9_000) < 0.8)
+    builder.arrange()
+    arrays = builder.arrays(rows)
+    whole = {name: each.array[each.rows] if isinstance(each, SelectedRows) else each for name, each in arrays.items()}
+    view = VectorBuilder.over(whole, len(rows), 64).view()
+    assert (view.matrix == builder.matrix[rows]).all()
+    assert share_found(view, view.matrix[:40], np.ones(len(rows), np.bool_)) >= 0.97
+
+
+@pytest.mark.parametrize("count", [9_000, 10**9])
+def test_all_rows_of_a_file_with_cells_can_be_asked_for(count: int, monkeypatch: pytest.MonkeyPatch):
+    view = in_cells(np.random.default_rng(1), 9_000, 64, monkeypatch).view()
+    assert len(view.nearest(view.matrix[0], None, count).rows) >= 8_999

@@ -561,6 +561,7 @@ class NamespaceIndex:
         with folder.writing() as is_alone:
             if not is_alone:
                 return False
+            self._vectors.arrange()
             with self._lock:
                 self._update(store)
                 about, arrays = self._contents()

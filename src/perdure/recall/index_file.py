@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from perdure.store.index_folder import IndexFolder
 
 # To be raised whenever the same memory gives other arrays than before: a file of other rules is not used.
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _WITHOUT_ROOM: Final = (
     "vocabulary", "vectors.mean", "vectors.windows.mean", "vectors.owner",
+    *(f"vectors.{windows}cells.{name}" for windows in ("", "windows.") for name in ("centres", "starts", "rows")),
     "lexical.terms", "lexical.starts", "lexical.rows", "lexical.frequencies",
 )  # fmt: skip
 

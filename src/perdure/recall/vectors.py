@@ -2,7 +2,7 @@
 
 Few rows are compared exactly. Of many, one bit per dimension is looked at first: the sign, after the mean is taken
 away; the rows that agree with the query in most of them are then compared by one byte per dimension, and the nearest
-of these exactly.
+of these exactly. Of very many, in a file, only the signs of those are looked at that are in the nearest cells.
 
 A memory that is too long for one vector has one for each of its windows. The first is in the matrix of the rows, as
 that of every other memory is; the further ones are in a matrix of their own, which says to which row each belongs.
@@ -10,7 +10,7 @@ that of every other memory is; the further ones are in a matrix of their own, wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from perdure.recall.append_array import AppendOnlyArray
 from perdure.recall.array_file import SelectedRows
+from perdure.recall.cells import LEAST_ROWS, Arrangement, Cells
 from perdure.recall.top_k import top_k
 from perdure.store.capabilities import Chances
 from perdure.values import replace, value_class
@@ -44,6 +45,10 @@ _ROUNDED_AT_ONCE: Final = 512
 _EXACT_PER_WANTED: Final = 2
 _LEAST_EXACT: Final = 50
 _MOST_ROUNDED: Final = 127
+# In a file with cells, such a share of all rows is looked at, and more where more are wanted. Where a filter leaves
+# few of those, more cells are looked at until they hold half of that share of what it leaves.
+_CELLS_SHARE: Final = 8
+_CELLS_PER_WANTED: Final = 64
 # The best window of a long memory counts. Several windows are several chances to be near, so they cost a little: this
 # times the logarithm of their number, up to some: what stands in the last paragraph of a book has to be found.
 # docs/design.md says what is known of it.
@@ -82,32 +87,119 @@ class Signs:
     columns: tuple[NDArray[np.uint64], ...]
     rounded: NDArray[np.int8]
     scales: NDArray[np.float32]
+    cells: Cells | None = None
 
-    def cosines(self, query: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Nearly those of these rows."""
-        cosines = np.empty(len(rows), np.float32)
+    def look(self, query: NDArray[np.float32], possible: NDArray[np.bool_], number: int, wanted: int) -> SignsSeen:
+        """In how many dimensions rows have the sign of the query: of all that are possible, which are so many, or of
+        those that are likely to be among the nearest.
+        """
+        size, every = len(self.scales), [slice(0, len(self.scales))]
+        if self.cells is None:
+            return self._seen(query, every, possible, number)
+        in_cells, least = len(self.cells.rows), max(size // _CELLS_SHARE, _CELLS_PER_WANTED * wanted)
+        while least < in_cells:
+            spans = self.cells.spans(query, least)
+            seen = self._seen(query, [*spans, slice(in_cells, size)] if in_cells < size else spans, possible, number)
+            if seen.number * _CELLS_SHARE * 2 >= number and seen.number >= wanted:
+                return seen
+            least *= 4
+        return self._seen(query, every, possible, number)
+
+    def _seen(
+        self, query: NDArray[np.float32], spans: list[slice], possible: NDArray[np.bool_], number: int
+    ) -> SignsSeen:
+        agreed = self._agreement(query, spans)
+        seen = SignsSeen(self.cells, agreed, spans, min(number, len(agreed)))
+        if number == len(possible):
+            return seen
+        if self.cells is None:
+            agreed *= possible
+            return seen
+        is_possible = np.concatenate([possible.take(rows) for rows in self._rows_of(self.cells.rows, spans)])
+        agreed *= is_possible
+        return seen._replace(number=int(np.count_nonzero(is_possible)))
+
+    @staticmethod
+    def _rows_of(in_cells: NDArray[np.uint32], spans: list[slice]) -> Iterator[NDArray[Any]]:
+        """Those of the spans, as they come; what is in no cell is behind the others."""
+        size = len(in_cells)
+        yield np.concatenate([in_cells[span] for span in spans])
+        yield np.arange(max(size, spans[-1].start), max(size, spans[-1].stop))
+
+    def cosines(self, query: NDArray[np.float32], places: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Nearly those of the rows at these places."""
+        cosines = np.empty(len(places), np.float32)
         # In blocks, as below.
-        for start in range(0, len(rows), _ROUNDED_AT_ONCE):
-            block = rows[start : start + _ROUNDED_AT_ONCE]
+        for start in range(0, len(places), _ROUNDED_AT_ONCE):
+            block = places[start : start + _ROUNDED_AT_ONCE]
             cosines[start : start + len(block)] = np.vecdot(self.rounded.take(block, axis=0).astype(np.float32), query)
-        return cosines * self.scales.take(rows)
+        return cosines * self.scales.take(places)
 
-    def agreement(self, query: NDArray[np.float32]) -> NDArray[np.uint16]:
-        """In how many dimensions each row has the sign of the query."""
+    def _agreement(self, query: NDArray[np.float32], spans: list[slice]) -> NDArray[np.uint16]:
         opposite = ~_pack(query[np.newaxis] - self.mean)[0]
-        size = len(self.columns[0])
+        size = sum(span.stop - span.start for span in spans)
         agreed = np.zeros(size, np.uint16)
         # In blocks, so that what is in between never leaves the processor's own memory.
         block = min(size, _COMPARED_AT_ONCE)
         different, counted = np.empty(block, np.uint64), np.empty(block, np.uint8)
-        for start in range(0, size, block or 1):
-            sums = agreed[start : start + block]
-            rows = len(sums)
+        end = 0
+        for pieces in _blocks(spans):
+            rows = sum(piece.stop - piece.start for piece in pieces)
+            sums, end = agreed[end : end + rows], end + rows
             for column, word in zip(self.columns, opposite, strict=True):
-                np.bitwise_xor(column[start : start + rows], word, out=different[:rows])
+                words = column[pieces[0]]
+                if len(pieces) > 1:
+                    words = np.concatenate([column[piece] for piece in pieces], out=different[:rows])
+                np.bitwise_xor(words, word, out=different[:rows])
                 np.bitwise_count(different[:rows], out=counted[:rows])
                 np.add(sums, counted[:rows], out=sums)
         return agreed
+
+
+class SignsSeen(NamedTuple):
+    """What signs tell of some rows, one span of them behind the other. `number` of them are possible."""
+
+    cells: Cells | None
+    agreed: NDArray[np.uint16]
+    spans: list[slice]
+    number: int
+
+    def places(self, seen: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where the signs of these are."""
+        if len(self.spans) == 1 and not self.spans[0].start:
+            return seen
+        starts = np.array([span.start for span in self.spans])
+        ends = np.cumsum([span.stop - span.start for span in self.spans])
+        shifts = starts - np.concatenate([[0], ends[:-1]])
+        return seen + shifts[np.searchsorted(ends, seen, side="right")]
+
+    def rows(self, seen: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Which rows these are."""
+        places = self.places(seen)
+        if self.cells is None:
+            return places
+        in_cells = len(self.cells.rows)
+        # Those that came later are behind the others, as they came.
+        rows = self.cells.rows.take(np.minimum(places, in_cells - 1)).astype(np.intp)
+        return np.where(places < in_cells, rows, places) if len(places) and places[-1] >= in_cells else rows
+
+
+def _blocks(spans: list[slice]) -> Iterator[list[slice]]:
+    """Spans, or parts of them, that are compared at once."""
+    pieces: list[slice] = []
+    room = _COMPARED_AT_ONCE
+    for span in spans:
+        start = span.start
+        while start < span.stop:
+            piece = slice(start, min(span.stop, start + room))
+            pieces.append(piece)
+            room -= piece.stop - start
+            start = piece.stop
+            if not room:
+                yield pieces
+                pieces, room = [], _COMPARED_AT_ONCE
+    if pieces:
+        yield pieces
 
 
 def values_at(values: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
@@ -230,15 +322,15 @@ class Vectors:
             rows = np.flatnonzero(possible)
             return Near(rows, self.cosines(query, rows)).best(count)
         count = min(count, number)
-        agreed = self.signs.agreement(query)
-        if number < len(possible):
-            agreed *= possible
+        seen = self.signs.look(query, possible, number, count)
         looked_at = max(_LEAST_RESCORED + len(possible) // _RESCORED_SHARE, _RESCORED_PER_WANTED * count)
         while True:
-            rows = top_k(agreed, looked_at)
-            near = Near(rows, self.signs.cosines(query, rows))
-            if len(near.rows) >= number or near.agree_well(agreed, 1 + count // _SURE_SHARE):
-                rows = np.sort(near.best(_EXACT_PER_WANTED * count + _LEAST_EXACT).rows)
+            best = top_k(seen.agreed, looked_at)
+            # Where they stand among those that were looked at.
+            near = Near(best, self.signs.cosines(query, seen.places(best)))
+            if len(best) >= seen.number or near.agree_well(seen.agreed, 1 + count // _SURE_SHARE):
+                best = near.best(_EXACT_PER_WANTED * count + _LEAST_EXACT).rows
+                rows = np.sort(seen.rows(np.sort(best)))
                 return Near(rows, self.cosines(query, rows)).best(count)
             looked_at *= _MORE
 
@@ -274,6 +366,8 @@ class VectorBuilder:
         self._rounded = AppendOnlyArray(np.int8, dimensions)
         self._scales = AppendOnlyArray(np.float32)
         self._mean = np.zeros(dimensions, np.float32)
+        self._cells: Cells | None = None
+        self._arrangement: Arrangement | None = None
         self._encoded_count = 0
         # Of long memories: the vectors of their further windows, the row of each, and which ones each row has.
         self._windows: VectorBuilder | None = None
@@ -320,8 +414,8 @@ class VectorBuilder:
 
     @property
     def in_file(self) -> int:
-        """So many rows at the beginning are in a file, and their vectors are not to be written."""
-        return self._matrix.mapped
+        """So many rows at the beginning are in a file, or in cells, and their vectors are not to be written."""
+        return max(self._matrix.mapped, len(self._cells.rows) if self._cells else 0)
 
     @property
     def has_windows(self) -> bool:
@@ -352,6 +446,13 @@ class VectorBuilder:
             if len(gone):
                 self._windows.remove(gone)
 
+    def arrange(self) -> None:
+        """What takes long of `arrays`: it may be done before, while rows are added and searched."""
+        if len(self._matrix) >= LEAST_ROWS and self._columns:
+            self._arrangement = Arrangement.of(self.matrix, self._cells)
+        if self._windows is not None:
+            self._windows.arrange()
+
     def arrays(self, rows: NDArray[np.intp]) -> dict[str, NDArray[Any] | SelectedRows]:
         """Of these rows, as if there were no others."""
         every = len(rows) == len(self._matrix)
@@ -360,11 +461,7 @@ class VectorBuilder:
             "present": self.present if every else self.present[rows],
         }
         if self._columns:
-            arrays["mean"] = self._mean
-            arrays["rounded"] = self._rounded.view if every else SelectedRows(self._rounded.view, rows)
-            arrays["scales"] = self._scales.view if every else self._scales.view[rows]
-            for number, column in enumerate(self._columns):
-                arrays[f"signs{number}"] = column.view if every else column.view[rows]
+            arrays |= self._arrays_of_signs(rows)
         if self._windows is not None:
             places = np.full(len(self._matrix), -1, np.intp)
             places[rows] = np.arange(len(rows))
@@ -372,6 +469,26 @@ class VectorBuilder:
             kept = np.flatnonzero(owner >= 0)
             arrays["owner"] = owner[kept]
             arrays |= {f"windows.{name}": array for name, array in self._windows.arrays(kept).items()}
+        return arrays
+
+    def _arrays_of_signs(self, rows: NDArray[np.intp]) -> dict[str, NDArray[Any] | SelectedRows]:
+        """In cells, where there are many rows."""
+        places: NDArray[np.intp] = rows
+        arrays: dict[str, NDArray[Any] | SelectedRows] = {}
+        if self._cells is not None:
+            in_cells = self._cells.places()
+            places = np.concatenate([in_cells, np.arange(len(in_cells), len(self._matrix))])[rows]
+        if len(rows) >= LEAST_ROWS:
+            known, self._arrangement = self._arrangement, None
+            cells = (known.grown(self.matrix) if known else Arrangement.of(self.matrix, self._cells)).cells(rows)
+            places = places[cells.rows]
+            arrays |= cells.arrays()
+        every = len(places) == len(self._matrix) and places is rows
+        arrays["mean"] = self._mean
+        arrays["rounded"] = self._rounded.view if every else SelectedRows(self._rounded.view, places)
+        arrays["scales"] = self._scales.view if every else self._scales.view[places]
+        for number, column in enumerate(self._columns):
+            arrays[f"signs{number}"] = column.view if every else column.view[places]
         return arrays
 
     @classmethod
@@ -387,6 +504,7 @@ class VectorBuilder:
             builder._scales.over(arrays["scales"], size)
             words = range(-(-dimensions // 64))
             builder._columns = [AppendOnlyArray(np.uint64).over(arrays[f"signs{number}"], size) for number in words]
+            builder._cells = Cells.over(arrays) if "cells.rows" in arrays else None
         if "owner" in arrays:
             own = {name.removeprefix("windows."): each for name, each in arrays.items() if name.startswith("windows.")}
             owner = arrays["owner"]
@@ -403,7 +521,7 @@ class VectorBuilder:
         if self._count > EXACT_ROWS and self._count > 2 * self._encoded_count and not self._exact:
             self._encode()
         columns = tuple(column.view for column in self._columns)
-        signs = Signs(self._mean, columns, self._rounded.view, self._scales.view) if columns else None
+        signs = Signs(self._mean, columns, self._rounded.view, self._scales.view, self._cells) if columns else None
         return Vectors(self.matrix, self.present, self._count, signs, question, self._view_windows())
 
     def _view_windows(self) -> WindowVectors | None:
@@ -421,6 +539,7 @@ class VectorBuilder:
         step = 1 + len(self.matrix) // _ENCODED_AT_ONCE
         self._mean = self.matrix[::step].mean(axis=0)
         self._encoded_count = self._count
+        self._cells = self._arrangement = None
         self._columns = [AppendOnlyArray(np.uint64) for _ in range(-(-self.dimensions // 64))]
         self._rounded, self._scales = AppendOnlyArray(np.int8, self.dimensions), AppendOnlyArray(np.float32)
         for start in range(0, len(self.matrix), _ENCODED_AT_ONCE):

@@ -1,0 +1,114 @@
+"""The rows of a large file in cells: each holds those that are nearest to its centre. What is near to a question is
+mostly in the cells whose centres are near to it, so that a search looks at these alone.
+
+Whoever writes a file arranges its rows. Rows that came later are in no cell, and every search looks at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isqrt
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from perdure.values import value_class
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Of fewer rows, looking at all is quick enough.
+LEAST_ROWS: Final = 1 << 18
+# A centre is the middle of so many rows that are looked at, this many times.
+_SAMPLED: Final = 40
+_ROUNDS: Final = 8
+# There are as many cells as each has rows, and new ones when there are twice as many rows as when they were made.
+_GROWN: Final = 2
+_AT_ONCE: Final = 8192
+
+
+@value_class
+class Cells:
+    """The rows of cell `n` are `rows[starts[n]:starts[n + 1]]`, ascending."""
+
+    centres: NDArray[np.float32]
+    starts: NDArray[np.intp]
+    rows: NDArray[np.uint32]
+
+    @classmethod
+    def over(cls, arrays: Mapping[str, NDArray[Any]]) -> Cells:
+        return cls(arrays["cells.centres"], arrays["cells.starts"], arrays["cells.rows"])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"cells.centres": self.centres, "cells.starts": self.starts, "cells.rows": self.rows}
+
+    def spans(self, query: NDArray[np.float32], least: int) -> list[slice]:
+        """Where the rows of the nearest cells are, at least so many, in the order in which they stand."""
+        nearness = np.vecdot(self.centres, query)
+        order = np.argsort(-nearness, kind="stable")
+        sizes = np.diff(self.starts)[order]
+        chosen = np.sort(order[: 1 + int(np.searchsorted(np.cumsum(sizes), least))])
+        return list(map(slice, self.starts[chosen].tolist(), self.starts[chosen + 1].tolist()))
+
+    def places(self) -> NDArray[np.intp]:
+        """Where each row is."""
+        places = np.empty(len(self.rows), np.intp)
+        places[self.rows] = np.arange(len(self.rows))
+        return places
+
+
+@value_class
+class Arrangement:
+    """Which cell each row belongs to, from the first on, and the centres of all cells."""
+
+    centres: NDArray[np.float32]
+    cell: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, matrix: NDArray[np.float32], known: Cells | None) -> Arrangement:
+        """Of all rows of a matrix. Cells that are known are kept until there are too few of them."""
+        if known is None or _GROWN * len(known.centres) ** 2 <= len(matrix):
+            centres = _centres(matrix)
+            return cls(centres, _nearest(matrix, centres))
+        cell = np.empty(len(known.rows), np.int32)
+        cell[known.rows] = np.repeat(np.arange(len(known.centres), dtype=np.int32), np.diff(known.starts))
+        return cls(known.centres, cell).grown(matrix)
+
+    def grown(self, matrix: NDArray[np.float32]) -> Arrangement:
+        """With the rows that came since."""
+        later = matrix[len(self.cell) :]
+        return (
+            Arrangement(self.centres, np.concatenate([self.cell, _nearest(later, self.centres)]))
+            if len(later)
+            else self
+        )
+
+    def cells(self, rows: NDArray[np.intp]) -> Cells:
+        """Of these rows, as if there were no others."""
+        cell = self.cell[rows]
+        order = np.argsort(cell, kind="stable")
+        starts = np.searchsorted(cell[order], np.arange(len(self.centres) + 1))
+        return Cells(self.centres, starts, order.astype(np.uint32))
+
+
+def _centres(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of cells for all rows, found by a sample of them: the middle of those that are nearest to it, again and again."""
+    number = isqrt(len(matrix))
+    sample = matrix[:: max(1, len(matrix) // (number * _SAMPLED))].copy()
+    centres = sample[:: max(1, len(sample) // number)][:number].copy()
+    for _ in range(_ROUNDS):
+        cell = _nearest(sample, centres)
+        order = np.argsort(cell, kind="stable")
+        held, starts = np.unique(cell[order], return_index=True)
+        centres[held] = np.add.reduceat(sample[order], starts, axis=0)
+        centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), np.float32(1e-9))
+    return centres
+
+
+def _nearest(matrix: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Which centre each row is nearest to."""
+    nearest = np.empty(len(matrix), np.int32)
+    for start in range(0, len(matrix), _AT_ONCE):
+        block = matrix[start : start + _AT_ONCE]
+        nearest[start : start + len(block)] = (block @ centres.T).argmax(axis=1)
+    return nearest
