@@ -234,7 +234,8 @@ class Retriever:
             if partition.snapshot.superseded and self.request.looks_back:
                 allowed, superseded = allowed | self._superseded_rows(partition), True
             scores = partition.snapshot.lexical.scores(query.terms, counts, query.parts)
-            scores *= allowed
+            if not allowed.all():
+                scores *= allowed
             retrieved.append(retrieve(partition, allowed, scores))
             keyword.append(values_at(scores, retrieved[-1].rows))
             around.append(self._conversation(partition.snapshot, retrieved[-1].rows, counts))

@@ -42,13 +42,17 @@ class Cells:
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"cells.centres": self.centres, "cells.starts": self.starts, "cells.rows": self.rows}
 
-    def spans(self, query: NDArray[np.float32], least: int) -> list[slice]:
-        """Where the rows of the nearest cells are, at least so many, in the order in which they stand."""
-        nearness = np.vecdot(self.centres, query)
-        order = np.argsort(-nearness, kind="stable")
-        sizes = np.diff(self.starts)[order]
-        chosen = np.sort(order[: 1 + int(np.searchsorted(np.cumsum(sizes), least))])
-        return list(map(slice, self.starts[chosen].tolist(), self.starts[chosen + 1].tolist()))
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        return np.diff(self.starts)
+
+    def order(self, query: NDArray[np.float32]) -> NDArray[np.intp]:
+        """All cells, the nearest first."""
+        return np.argsort(-np.vecdot(self.centres, query), kind="stable")
+
+    def spans(self, cells: NDArray[np.intp]) -> list[slice]:
+        """Where the rows of these are."""
+        return list(map(slice, self.starts[cells].tolist(), self.starts[cells + 1].tolist()))
 
     def places(self) -> NDArray[np.intp]:
         """Where each row is."""

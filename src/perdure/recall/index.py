@@ -318,16 +318,34 @@ class Snapshot:
     conversation: ConversationIndex | None
     vocabulary: Vocabulary
     _filtered: dict[Filter, Mask] = field(default_factory=dict[Filter, Mask])
+    # Of filters of kinds, states and places alone: what they let through that may be shown.
+    _visible: dict[Filter, Mask] = field(default_factory=dict[Filter, Mask])
 
     def visible(self, request: SearchRequest) -> Mask:
         """`perdure.visibility.is_visible`, of every row. Where the request asks what was true at a time, memories that
         are superseded by now count as well, if they were true then and are not expired since.
         """
-        columns, filter = self.columns, request.filter
+        filter = request.filter
+        tier = "deprecated" if filter.tier == "deprecated" else None
+        kinds = Filter(states=request.states, tier=tier, hidden=filter.hidden, told_in=filter.told_in)
+        visible = self._visible.get(kinds)
+        if visible is None:
+            visible = self._of_kinds(kinds)
+            _keep(self._visible, kinds, visible)
+        columns = self.columns
+        if self.timed and (filter.states == ("active",) or request.as_of is not None):
+            moment, known = to_micros(request.true_at), to_micros(request.known_by)
+            visible = visible & (columns.valid_from <= moment) & (columns.valid_until > moment)
+            visible = visible & (columns.expires_at > max(moment, known))
+        return visible
+
+    def _of_kinds(self, filter: Filter) -> Mask:
+        """The rows that may be shown, as far as that does not depend on the time."""
+        columns = self.columns
         visible = self.alive
-        if "superseded" not in request.states:
+        if "superseded" not in filter.states:
             visible = visible & columns.active
-        elif "active" not in request.states:
+        elif "active" not in filter.states:
             visible = visible & ~columns.active
         if filter.tier != "deprecated":
             visible = visible & ~columns.deprecated
@@ -337,10 +355,6 @@ class Snapshot:
         for code, places in enumerate(self.vocabulary.told_in.values if filter.told_in else ()):
             if not any(place in json.loads(places) for place in filter.told_in):
                 visible = visible & (columns.told_in != code)
-        if self.timed and (filter.states == ("active",) or request.as_of is not None):
-            moment, known = to_micros(request.true_at), to_micros(request.known_by)
-            visible = visible & (columns.valid_from <= moment) & (columns.valid_until > moment)
-            visible = visible & (columns.expires_at > max(moment, known))
         return visible
 
     def without_vector(self, hidden: Sequence[str]) -> int:
@@ -365,7 +379,7 @@ class Snapshot:
         rows = self._filtered.get(Filter(categories=tuple(names)))
         if rows is None:
             rows = np.logical_or.reduce([column == code(name) for name in names])
-            self._keep_filtered(Filter(categories=tuple(names)), rows)
+            _keep(self._filtered, Filter(categories=tuple(names)), rows)
         return rows
 
     def passing(self, filter: Filter, numbers: Callable[[], Sequence[int]]) -> Mask:
@@ -373,13 +387,8 @@ class Snapshot:
         rows = self._filtered.get(filter)
         if rows is None:
             rows = self.rows_with(numbers())
-            self._keep_filtered(filter, rows)
+            _keep(self._filtered, filter, rows)
         return rows
-
-    def _keep_filtered(self, filter: Filter, rows: Mask) -> None:
-        if len(self._filtered) >= _FILTERS_KEPT:
-            self._filtered.clear()
-        self._filtered[filter] = rows
 
     def without(self, numbers: Sequence[int]) -> Snapshot:
         """The same snapshot, as if these memories had never been there; it shares everything that is large."""
@@ -414,7 +423,14 @@ class Snapshot:
             vectors=replace(self.vectors, present=has_vector, count=int(np.count_nonzero(has_vector))),
             conversation=self.conversation and replace(self.conversation, alive=alive),
             _filtered={},
+            _visible={},
         )
+
+
+def _keep(masks: dict[Filter, Mask], filter: Filter, rows: Mask) -> None:
+    if len(masks) >= _FILTERS_KEPT:
+        masks.clear()
+    masks[filter] = rows
 
 
 class NamespaceIndex:

@@ -45,10 +45,13 @@ _ROUNDED_AT_ONCE: Final = 512
 _EXACT_PER_WANTED: Final = 2
 _LEAST_EXACT: Final = 50
 _MOST_ROUNDED: Final = 127
-# In a file with cells, such a share of all rows is looked at, and more where more are wanted. Where a filter leaves
-# few of those, more cells are looked at until they hold half of that share of what it leaves.
-_CELLS_SHARE: Final = 8
+# In a file with cells, so many rows are looked at first, as a share of all and for each that is wanted. When the first
+# fifth of what is wanted is not all among the first third of these, twice as many are, and at last all. So .995 of the
+# ten nearest were found of the kind of real vectors whose nearest are scattered most, and .999 and more of two others.
+_CELLS_SHARE: Final = 4
 _CELLS_PER_WANTED: Final = 64
+_CERTAIN_CELLS: Final = 3
+_SURE_IN_CELLS: Final = 5
 # The best window of a long memory counts. Several windows are several chances to be near, so they cost a little: this
 # times the logarithm of their number, up to some: what stands in the last paragraph of a book has to be found.
 # docs/design.md says what is known of it.
@@ -68,6 +71,12 @@ class Near(NamedTuple):
         # From -1..1 to 1..3, because `top_k` takes zero for absent.
         best = top_k(self.cosines + np.float32(2), count)
         return Near(self.rows[best], self.cosines[best])
+
+    def stand_early(self, count: int, seen: int) -> bool:
+        """Whether the nearest are among the first of so many that were seen, in the order in which they are likely."""
+        if len(self.rows) < count:
+            return False
+        return int(self.rows[np.argpartition(self.cosines, -count)[-count:]].max()) * _CERTAIN_CELLS < seen
 
     def agree_well(self, agreed: NDArray[np.uint16], count: int) -> bool:
         """Whether the nearest agree well: as long as one is found late in the order of agreement, more may follow."""
@@ -90,41 +99,46 @@ class Signs:
     cells: Cells | None = None
 
     def look(self, query: NDArray[np.float32], possible: NDArray[np.bool_], number: int, wanted: int) -> SignsSeen:
-        """In how many dimensions rows have the sign of the query: of all that are possible, which are so many, or of
-        those that are likely to be among the nearest.
+        """In how many dimensions rows have the sign of the query: all, or first those that are in the nearest cells. So
+        many are possible, and so many wanted.
         """
-        size, every = len(self.scales), [slice(0, len(self.scales))]
+        size, every = len(self.scales), np.empty(0, np.intp)
+        nothing = SignsSeen(query, None if number == len(possible) else possible, every, np.empty(0, np.uint16), [], 0)
         if self.cells is None:
-            return self._seen(query, every, possible, number)
-        in_cells, least = len(self.cells.rows), max(size // _CELLS_SHARE, _CELLS_PER_WANTED * wanted)
-        while least < in_cells:
-            spans = self.cells.spans(query, least)
-            seen = self._seen(query, [*spans, slice(in_cells, size)] if in_cells < size else spans, possible, number)
-            if seen.number * _CELLS_SHARE * 2 >= number and seen.number >= wanted:
-                return seen
-            least *= 4
-        return self._seen(query, every, possible, number)
+            return self._further(nothing, [slice(0, size)])
+        in_cells = len(self.cells.rows)
+        # What came later is in no cell, and as likely as what is in the first.
+        later = self._further(nothing, [slice(in_cells, size)]) if in_cells < size else nothing
+        first = max(size // _CELLS_SHARE, _CELLS_PER_WANTED * wanted)
+        return self.look_further(later._replace(cells=self.cells.order(query)), first)
 
-    def _seen(
-        self, query: NDArray[np.float32], spans: list[slice], possible: NDArray[np.bool_], number: int
-    ) -> SignsSeen:
-        agreed = self._agreement(query, spans)
-        seen = SignsSeen(self.cells, agreed, spans, min(number, len(agreed)))
-        if number == len(possible):
-            return seen
+    def look_further(self, seen: SignsSeen, least: int) -> SignsSeen:
+        """At least at so many more, in the cells that are next; at all when few would be left."""
         if self.cells is None:
+            return seen
+        left = np.cumsum(self.cells.sizes[seen.cells])
+        number = len(left) if 5 * least >= 4 * int(left[-1]) else 1 + int(np.searchsorted(left, least))
+        chosen, cells = seen.cells[:number], seen.cells[number:]
+        return self._further(seen, self.cells.spans(chosen))._replace(cells=cells)
+
+    def _further(self, seen: SignsSeen, spans: list[slice]) -> SignsSeen:
+        agreed, number = self._agreement(seen.query, spans), sum(span.stop - span.start for span in spans)
+        if seen.possible is not None:
+            possible = seen.possible
+            if self.cells is not None:
+                rows = [self.cells.rows[span] for span in spans if span.start < len(self.cells.rows)]
+                possible = possible.take(np.concatenate(rows)) if rows else possible[len(self.cells.rows) :]
             agreed *= possible
-            return seen
-        is_possible = np.concatenate([possible.take(rows) for rows in self._rows_of(self.cells.rows, spans)])
-        agreed *= is_possible
-        return seen._replace(number=int(np.count_nonzero(is_possible)))
+            number = int(np.count_nonzero(possible))
+        every = np.concatenate([seen.agreed, agreed]) if len(seen.agreed) else agreed
+        return seen._replace(agreed=every, spans=[*seen.spans, *spans], number=seen.number + number)
 
-    @staticmethod
-    def _rows_of(in_cells: NDArray[np.uint32], spans: list[slice]) -> Iterator[NDArray[Any]]:
-        """Those of the spans, as they come; what is in no cell is behind the others."""
-        size = len(in_cells)
-        yield np.concatenate([in_cells[span] for span in spans])
-        yield np.arange(max(size, spans[-1].start), max(size, spans[-1].stop))
+    def rows(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Which rows are at these places."""
+        if self.cells is None:
+            return places
+        in_cells = len(self.cells.rows)
+        return np.where(places < in_cells, self.cells.rows.take(np.minimum(places, in_cells - 1)), places)
 
     def cosines(self, query: NDArray[np.float32], places: NDArray[np.intp]) -> NDArray[np.float32]:
         """Nearly those of the rows at these places."""
@@ -157,31 +171,25 @@ class Signs:
 
 
 class SignsSeen(NamedTuple):
-    """What signs tell of some rows, one span of them behind the other. `number` of them are possible."""
+    """What signs tell of some rows, one span of places behind the other, the likeliest first. `number` of them are
+    possible; none that is not agrees in anything. `cells` are those that were not looked at, in order.
+    """
 
-    cells: Cells | None
+    query: NDArray[np.float32]
+    possible: NDArray[np.bool_] | None
+    cells: NDArray[np.intp]
     agreed: NDArray[np.uint16]
     spans: list[slice]
     number: int
 
     def places(self, seen: NDArray[np.intp]) -> NDArray[np.intp]:
         """Where the signs of these are."""
-        if len(self.spans) == 1 and not self.spans[0].start:
-            return seen
+        if len(self.spans) == 1:
+            return seen + self.spans[0].start
         starts = np.array([span.start for span in self.spans])
         ends = np.cumsum([span.stop - span.start for span in self.spans])
         shifts = starts - np.concatenate([[0], ends[:-1]])
         return seen + shifts[np.searchsorted(ends, seen, side="right")]
-
-    def rows(self, seen: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Which rows these are."""
-        places = self.places(seen)
-        if self.cells is None:
-            return places
-        in_cells = len(self.cells.rows)
-        # Those that came later are behind the others, as they came.
-        rows = self.cells.rows.take(np.minimum(places, in_cells - 1)).astype(np.intp)
-        return np.where(places < in_cells, rows, places) if len(places) and places[-1] >= in_cells else rows
 
 
 def _blocks(spans: list[slice]) -> Iterator[list[slice]]:
@@ -322,17 +330,20 @@ class Vectors:
             rows = np.flatnonzero(possible)
             return Near(rows, self.cosines(query, rows)).best(count)
         count = min(count, number)
-        seen = self.signs.look(query, possible, number, count)
+        signs, seen = self.signs, self.signs.look(query, possible, number, count)
         looked_at = max(_LEAST_RESCORED + len(possible) // _RESCORED_SHARE, _RESCORED_PER_WANTED * count)
         while True:
             best = top_k(seen.agreed, looked_at)
             # Where they stand among those that were looked at.
-            near = Near(best, self.signs.cosines(query, seen.places(best)))
-            if len(best) >= seen.number or near.agree_well(seen.agreed, 1 + count // _SURE_SHARE):
+            near = Near(best, signs.cosines(query, seen.places(best)))
+            if len(best) < seen.number and not near.agree_well(seen.agreed, 1 + count // _SURE_SHARE):
+                looked_at *= _MORE
+            elif len(seen.cells) and not near.stand_early(1 + count // _SURE_IN_CELLS, len(seen.agreed)):
+                seen = signs.look_further(seen, len(seen.agreed))
+            else:
                 best = near.best(_EXACT_PER_WANTED * count + _LEAST_EXACT).rows
-                rows = np.sort(seen.rows(np.sort(best)))
+                rows = np.sort(signs.rows(seen.places(np.sort(best))))
                 return Near(rows, self.cosines(query, rows)).best(count)
-            looked_at *= _MORE
 
     def sample(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
         """The cosines of rows taken at equal steps: how near a row is that has nothing to do with the query."""
@@ -340,8 +351,15 @@ class Vectors:
             sampled = self.taken[0]
             return sampled.cosines(query, np.arange(len(sampled.matrix)))
         step = max(1, len(self.matrix) // SAMPLE)
+        if self.windows is None and self.question is None:
+            return np.vecdot(self._sampled, query)[self.present[::step]]
         rows = np.arange(0, len(self.matrix), step)
         return self.cosines(query, rows)[self.present[::step]]
+
+    @cached_property
+    def _sampled(self) -> NDArray[np.float32]:
+        """A copy of these: each would be read from another place of a file, for every question."""
+        return self.matrix[:: max(1, len(self.matrix) // SAMPLE)].copy()
 
     @cached_property
     def pairs(self) -> NDArray[np.float32]:
