@@ -18,7 +18,8 @@ from store.children import Child, in_child
 
 from perdure import Memory
 from perdure.buggify import arm, disarm
-from perdure.recall import array_file, index
+from perdure.recall import array_file, index, vectors
+from perdure.recall.index import NamespaceIndex
 from perdure.store import index_folder
 from perdure.testing.embedder import WordEmbedder
 
@@ -440,3 +441,37 @@ def test_the_least_used_files_go_first(tmp_path: Path):
     os.utime(tmp_path / "old.index", (9, 9))
     folder.prune(tmp_path / "new.index")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.index", "old.index"]
+
+
+def test_in_a_file_with_cells_rows_and_vectors_are_those_of_the_store(home: Path, monkeypatch: pytest.MonkeyPatch):
+    """As in one of very many memories: written from the store, from a file without cells, and from one with them."""
+    monkeypatch.setattr(vectors, "LEAST_ROWS", 1)
+    monkeypatch.setattr(vectors, "EXACT_ROWS", 100)
+
+    def in_cells() -> int:
+        with opened(home) as memory:
+            found = NamespaceIndex("default", WordEmbedder().generation).current(memory._services.store).vectors
+            assert found.signs is not None
+            assert found.signs.cells is not None
+            return len(found.signs.cells.rows)
+
+    for file in index_files(home):
+        file.unlink()
+    with opened(home) as memory:
+        answers(memory)
+    assert wrong(home) == []
+    assert in_cells() == SIZE
+    for portion in range(2):
+        with opened(home) as memory:
+            memory.import_({"text": f"Emil newts {portion} {n}"} for n in range(600))
+            memory.work()
+            memory.forget([*range(1 + 40 * portion, 41 + 40 * portion)])
+            newt = memory.recall(f"Emil newts {portion} 7", limit=100, min_relevance=0)
+            assert f"Emil newts {portion} 7" in [hit.record.text for hit in newt]
+        assert wrong(home) == []
+    assert SIZE < in_cells() <= SIZE + 1200 - 40
+    with opened(home) as memory:
+        assert memory.erase(100, confirm=True).done
+        assert index_files(home) == []
+        assert len(answers(memory)) == len(QUESTIONS)
+    assert wrong(home) == []

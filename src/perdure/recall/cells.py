@@ -17,9 +17,9 @@ from perdure.values import value_class
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Of fewer rows, looking at all is quick enough.
-LEAST_ROWS: Final = 1 << 18
-# A centre is the middle of so many rows that are looked at, this many times.
+# Of fewer rows, looking at the signs of all is quick enough.
+LEAST_ROWS: Final = 1 << 19
+# Centres are found by so many rows for each, in so many rounds.
 _SAMPLED: Final = 40
 _ROUNDS: Final = 8
 # There are as many cells as each has rows, and new ones when there are twice as many rows as when they were made.

@@ -63,7 +63,7 @@ MOST_ROWS_HURRIED: Final = 20_000
 # A process that goes on writing memories rests from writing files for so many times as long as the last one took.
 _REST: Final = 19
 # After the first question, and again after so many, what they mapped of the vectors and freed is let go.
-_QUESTIONS_MAPPED: Final = 8
+_QUESTIONS_MAPPED: Final = 16
 _UNKNOWN: Final = -2
 
 
