@@ -252,7 +252,7 @@ def test_a_file_of_some_rows_has_their_signs_in_its_own_cells(monkeypatch: pytes
     rng = np.random.default_rng(9)
     builder = in_cells(rng, 9_000, 64, monkeypatch)
     rows = np.flatnonzero(rng.random(9_000) < 0.8)
-    builder.arrange()
+    builder.arrange(builder.view())
     arrays = builder.arrays(rows)
     whole = {name: each.array[each.rows] if isinstance(each, SelectedRows) else each for name, each in arrays.items()}
     view = VectorBuilder.over(whole, len(rows), 64).view()

@@ -80,12 +80,8 @@ class Arrangement:
 
     def grown(self, matrix: NDArray[np.float32]) -> Arrangement:
         """With the rows that came since."""
-        later = matrix[len(self.cell) :]
-        return (
-            Arrangement(self.centres, np.concatenate([self.cell, _nearest(later, self.centres)]))
-            if len(later)
-            else self
-        )
+        later = _nearest(matrix[len(self.cell) :], self.centres)
+        return Arrangement(self.centres, np.concatenate([self.cell, later]))
 
     def cells(self, rows: NDArray[np.intp]) -> Cells:
         """Of these rows, as if there were no others."""

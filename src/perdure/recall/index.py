@@ -577,7 +577,9 @@ class NamespaceIndex:
         with folder.writing() as is_alone:
             if not is_alone:
                 return False
-            self._vectors.arrange()
+            with self._lock:
+                seen, vectors = self._update(store).vectors, self._vectors
+            vectors.arrange(seen)
             with self._lock:
                 self._update(store)
                 about, arrays = self._contents()

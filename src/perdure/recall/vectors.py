@@ -464,12 +464,14 @@ class VectorBuilder:
             if len(gone):
                 self._windows.remove(gone)
 
-    def arrange(self) -> None:
-        """What takes long of `arrays`: it may be done before, while rows are added and searched."""
-        if len(self._matrix) >= LEAST_ROWS and self._columns:
-            self._arrangement = Arrangement.of(self.matrix, self._cells)
-        if self._windows is not None:
-            self._windows.arrange()
+    def arrange(self, seen: Vectors) -> None:
+        """What takes long of `arrays`, for what a search saw a moment ago: other threads may search and add rows
+        meanwhile.
+        """
+        if seen.signs is not None and len(seen.matrix) >= LEAST_ROWS:
+            self._arrangement = Arrangement.of(seen.matrix, seen.signs.cells)
+        if self._windows is not None and seen.windows is not None:
+            self._windows.arrange(seen.windows.vectors)
 
     def arrays(self, rows: NDArray[np.intp]) -> dict[str, NDArray[Any] | SelectedRows]:
         """Of these rows, as if there were no others."""
