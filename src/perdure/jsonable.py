@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from perdure.clock import format_time
 from perdure.model import Context, Finding, Page, Recall, Remembered, RevertResult, Revision
@@ -36,16 +37,22 @@ ListName: TypeAlias = Literal[
 ]
 
 
+_PLAIN: Final = frozenset({str, int, float, bool, NoneType})
+
+
 def to_jsonable(value: object) -> Any:
     """A dataclass or a named tuple is an object of all its fields, in their order; a time is ISO 8601 in UTC."""
+    # Most values are plain, and an answer has hundreds.
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, datetime):
         return format_time(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_jsonable(getattr(value, field.name)) for field in fields(value)}
+    if hasattr(value, "_asdict"):
+        value = cast("Any", value)._asdict()
     if isinstance(value, Mapping):
         return {str(name): to_jsonable(item) for name, item in cast("Mapping[object, object]", value).items()}
-    if hasattr(value, "_asdict"):
-        return to_jsonable(cast("Any", value)._asdict())
     if isinstance(value, tuple | list):
         return [to_jsonable(item) for item in cast("list[object]", value)]
     return value
