@@ -29,7 +29,7 @@ UPGRADE ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-clients test-hosts test-adapters test-web check format docs fuzz test-api test-postgres soak soak-postgres bench bench-postgres bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-index bench-hooks bench-session bench-told bench-secrets bench-peers bench-serve bench-web bench-embedder training-data train train-judge lock build clean
+.PHONY: help setup demo test test-clients test-hosts test-adapters test-web check format docs fuzz test-api test-postgres soak soak-postgres bench bench-postgres bench-lives bench-triggers bench-recall bench-learn bench-keywords bench-warm bench-index bench-nearest bench-hooks bench-session bench-told bench-secrets bench-peers bench-serve bench-web bench-embedder training-data train train-judge lock build clean
 
 help:  ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -184,6 +184,9 @@ bench-warm: setup  ## What a warm recall costs beside a bare scan, as ratios; WA
 
 bench-index: setup  ## What the index file gives to new processes, servers and memory, as ratios; INDEX="--workers --save" and more
 	$(BIN)/python -m bench.index $(INDEX)
+
+bench-nearest: setup  ## How many of the nearest are found in a large index file, on several kinds of vectors; NEAREST="--locomo path --scifact folder"
+	$(BIN)/python -m bench.nearest $(NEAREST)
 
 bench-secrets: setup  ## How many planted secrets are found, and what harmless text is touched; LOCOMO=path adds turns
 	$(BIN)/python -m bench.secrets $(LOCOMO)

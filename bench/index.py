@@ -28,6 +28,7 @@ import numpy as np
 
 from bench import machine
 from bench.cold import BARE, COMMAND, cold_recall
+from bench.contender import Contender
 from bench.goals import Verdict
 from bench.measure import Timing
 from bench.ours import KnownVectors, Perdure
@@ -71,6 +72,8 @@ class AtSize:
     exact: float = 0.0
     file: float = 0.0
     peers: dict[str, Timing] = field(default_factory=dict[str, Timing])
+    # Of each system, milliseconds of processor time for a question, and megabytes of the tenth process.
+    beside: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -106,6 +109,7 @@ def _read(pieces: Path) -> tuple[dict[int, AtSize], dict[int, float]]:
     found = {at["size"]: AtSize(**at) for at in kept["sizes"]}
     for at in found.values():
         at.peers = {name: Timing(**timing) for name, timing in cast("dict[str, Any]", at.peers).items()}
+        at.beside = {name: (warm, own) for name, (warm, own) in at.beside.items()}
     return found, {int(number): rate for number, rate in kept["workers"].items()}
 
 
@@ -145,6 +149,8 @@ def measure(directory: Path, at: AtSize, *, peers: bool, only_peers: bool) -> At
                     peer(place).build(corpus.batches(size))
             there = [peer for peer in PEERS if (directory / (peer.store or peer.name)).exists()]
             at.peers = cold_recall(directory, there, corpus, _ROUNDS, 60.0)
+        with told(f"{size:,}: others, warm, and the tenth process of each"):
+            at.beside = {each.name: _beside(each, directory) for each in (Perdure, *there)}
     return at
 
 
@@ -200,6 +206,15 @@ def _warm(ours: Perdure, at: AtSize) -> None:
             exact = np.argpartition(every, -_NEAREST)[-_NEAREST:]
             hits += len(set(exact.tolist()) & set(near.best(_NEAREST).rows.tolist()[:_NEAREST]))
         at.exact = hits / (_NEAREST * _QUESTIONS)
+
+
+def _beside(contender: type[Contender], directory: Path) -> tuple[float, float]:
+    place = directory / (contender.store or contender.name)
+    command = [sys.executable, "-m", "bench.asks_many", contender.name, str(place)]
+    alone = subprocess.run(  # noqa: S603 - our own command
+        command, stdin=subprocess.DEVNULL, capture_output=True, check=True, cwd=_HERE.parent, encoding="utf-8"
+    )
+    return float(alone.stdout), _tenth(command, (), 1)
 
 
 def _tenth(command: Sequence[str], said: Sequence[str], lines: int) -> float:
@@ -355,6 +370,13 @@ def page(where: dict[str, str], found: Sequence[AtSize], workers: dict[int, floa
         rows = [(name, f"{taken.p50:.0f}", f"{taken.p50 / bare:.1f}") for name, taken in at.peers.items()]
         yield from table(("", "ms", "x bare"), rows)
         yield f"`{COMMAND}` embeds the question; the others are given its vector."
+    for at in (each for each in found if each.beside):
+        yield from ("", f"## Processes that live on beside others, {at.size:,} memories", "")
+        yield from table(
+            ("", "ms of processor time for a question", "the tenth process, MB"),
+            [(name, f"{warm:.2f}", f"{own:.0f}") for name, (warm, own) in at.beside.items()],
+        )
+        yield "Vectors are given, and no process has a model."
     if workers:
         yield from ("", "## `perdure serve`, recalls a second", "")
         yield from table(("processes", "a second"), [(str(number), f"{rate:.0f}") for number, rate in workers.items()])
