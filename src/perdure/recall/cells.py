@@ -1,5 +1,5 @@
-"""The rows of a large file in cells: each holds those that are nearest to its centre. What is near to a question is
-mostly in the cells whose centres are near to it, so that a search looks at these alone.
+"""The rows of a large file in cells: each holds those that are nearest to its mean. What is near to a question is
+mostly in the cells whose means are near to it, so that a search looks at these alone.
 
 Whoever writes a file arranges its rows. Rows that came later are in no cell, and every search looks at them.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Of fewer rows, looking at the signs of all is quick enough.
 LEAST_ROWS: Final = 1 << 19
-# Centres are found by so many rows for each, in so many rounds.
+# The means are found by so many rows for each, in so many rounds.
 _SAMPLED: Final = 40
 _ROUNDS: Final = 8
 # There are as many cells as each has rows, and new ones when there are twice as many rows as when they were made.
@@ -31,16 +31,16 @@ _AT_ONCE: Final = 8192
 class Cells:
     """The rows of cell `n` are `rows[starts[n]:starts[n + 1]]`, ascending."""
 
-    centres: NDArray[np.float32]
+    means: NDArray[np.float32]
     starts: NDArray[np.intp]
     rows: NDArray[np.uint32]
 
     @classmethod
     def over(cls, arrays: Mapping[str, NDArray[Any]]) -> Cells:
-        return cls(arrays["cells.centres"], arrays["cells.starts"], arrays["cells.rows"])
+        return cls(arrays["cells.means"], arrays["cells.starts"], arrays["cells.rows"])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        return {"cells.centres": self.centres, "cells.starts": self.starts, "cells.rows": self.rows}
+        return {"cells.means": self.means, "cells.starts": self.starts, "cells.rows": self.rows}
 
     @property
     def sizes(self) -> NDArray[np.intp]:
@@ -48,7 +48,7 @@ class Cells:
 
     def order(self, query: NDArray[np.float32]) -> NDArray[np.intp]:
         """All cells, the nearest first."""
-        return np.argsort(-np.vecdot(self.centres, query), kind="stable")
+        return np.argsort(-np.vecdot(self.means, query), kind="stable")
 
     def spans(self, cells: NDArray[np.intp]) -> list[slice]:
         """Where the rows of these are."""
@@ -63,52 +63,52 @@ class Cells:
 
 @value_class
 class Arrangement:
-    """Which cell each row belongs to, from the first on, and the centres of all cells."""
+    """Which cell each row belongs to, from the first on, and the means of all cells."""
 
-    centres: NDArray[np.float32]
+    means: NDArray[np.float32]
     cell: NDArray[np.int32]
 
     @classmethod
     def of(cls, matrix: NDArray[np.float32], known: Cells | None) -> Arrangement:
         """Of all rows of a matrix. Cells that are known are kept until there are too few of them."""
-        if known is None or _GROWN * len(known.centres) ** 2 <= len(matrix):
-            centres = _centres(matrix)
-            return cls(centres, _nearest(matrix, centres))
+        if known is None or _GROWN * len(known.means) ** 2 <= len(matrix):
+            means = _means(matrix)
+            return cls(means, _nearest(matrix, means))
         cell = np.empty(len(known.rows), np.int32)
-        cell[known.rows] = np.repeat(np.arange(len(known.centres), dtype=np.int32), np.diff(known.starts))
-        return cls(known.centres, cell).grown(matrix)
+        cell[known.rows] = np.repeat(np.arange(len(known.means), dtype=np.int32), np.diff(known.starts))
+        return cls(known.means, cell).grown(matrix)
 
     def grown(self, matrix: NDArray[np.float32]) -> Arrangement:
         """With the rows that came since."""
-        later = _nearest(matrix[len(self.cell) :], self.centres)
-        return Arrangement(self.centres, np.concatenate([self.cell, later]))
+        later = _nearest(matrix[len(self.cell) :], self.means)
+        return Arrangement(self.means, np.concatenate([self.cell, later]))
 
     def cells(self, rows: NDArray[np.intp]) -> Cells:
         """Of these rows, as if there were no others."""
         cell = self.cell[rows]
         order = np.argsort(cell, kind="stable")
-        starts = np.searchsorted(cell[order], np.arange(len(self.centres) + 1))
-        return Cells(self.centres, starts, order.astype(np.uint32))
+        starts = np.searchsorted(cell[order], np.arange(len(self.means) + 1))
+        return Cells(self.means, starts, order.astype(np.uint32))
 
 
-def _centres(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of cells for all rows, found by a sample of them: the middle of those that are nearest to it, again and again."""
+def _means(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of cells for all rows, found by a sample of them: the mean of those that are nearest to it, again and again."""
     number = isqrt(len(matrix))
     sample = matrix[:: max(1, len(matrix) // (number * _SAMPLED))].copy()
-    centres = sample[:: max(1, len(sample) // number)][:number].copy()
+    means = sample[:: max(1, len(sample) // number)][:number].copy()
     for _ in range(_ROUNDS):
-        cell = _nearest(sample, centres)
+        cell = _nearest(sample, means)
         order = np.argsort(cell, kind="stable")
         held, starts = np.unique(cell[order], return_index=True)
-        centres[held] = np.add.reduceat(sample[order], starts, axis=0)
-        centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), np.float32(1e-9))
-    return centres
+        means[held] = np.add.reduceat(sample[order], starts, axis=0)
+        means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), np.float32(1e-9))
+    return means
 
 
-def _nearest(matrix: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.int32]:
-    """Which centre each row is nearest to."""
+def _nearest(matrix: NDArray[np.float32], means: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Which mean each row is nearest to."""
     nearest = np.empty(len(matrix), np.int32)
     for start in range(0, len(matrix), _AT_ONCE):
         block = matrix[start : start + _AT_ONCE]
-        nearest[start : start + len(block)] = (block @ centres.T).argmax(axis=1)
+        nearest[start : start + len(block)] = (block @ means.T).argmax(axis=1)
     return nearest

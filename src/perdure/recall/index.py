@@ -331,7 +331,9 @@ class Snapshot:
         visible = self._visible.get(kinds)
         if visible is None:
             visible = self._of_kinds(kinds)
-            _keep(self._visible, kinds, visible)
+            if len(self._visible) >= _FILTERS_KEPT:
+                self._visible.clear()
+            self._visible[kinds] = visible
         columns = self.columns
         if self.timed and (filter.states == ("active",) or request.as_of is not None):
             moment, known = to_micros(request.true_at), to_micros(request.known_by)
@@ -379,7 +381,7 @@ class Snapshot:
         rows = self._filtered.get(Filter(categories=tuple(names)))
         if rows is None:
             rows = np.logical_or.reduce([column == code(name) for name in names])
-            _keep(self._filtered, Filter(categories=tuple(names)), rows)
+            self._keep_filtered(Filter(categories=tuple(names)), rows)
         return rows
 
     def passing(self, filter: Filter, numbers: Callable[[], Sequence[int]]) -> Mask:
@@ -387,8 +389,13 @@ class Snapshot:
         rows = self._filtered.get(filter)
         if rows is None:
             rows = self.rows_with(numbers())
-            _keep(self._filtered, filter, rows)
+            self._keep_filtered(filter, rows)
         return rows
+
+    def _keep_filtered(self, filter: Filter, rows: Mask) -> None:
+        if len(self._filtered) >= _FILTERS_KEPT:
+            self._filtered.clear()
+        self._filtered[filter] = rows
 
     def without(self, numbers: Sequence[int]) -> Snapshot:
         """The same snapshot, as if these memories had never been there; it shares everything that is large."""
@@ -425,12 +432,6 @@ class Snapshot:
             _filtered={},
             _visible={},
         )
-
-
-def _keep(masks: dict[Filter, Mask], filter: Filter, rows: Mask) -> None:
-    if len(masks) >= _FILTERS_KEPT:
-        masks.clear()
-    masks[filter] = rows
 
 
 class NamespaceIndex:

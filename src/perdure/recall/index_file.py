@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FORMAT: Final = 3
 _WITHOUT_ROOM: Final = (
     "vocabulary", "vectors.mean", "vectors.windows.mean", "vectors.owner",
-    *(f"vectors.{windows}cells.{name}" for windows in ("", "windows.") for name in ("centres", "starts", "rows")),
+    *(f"vectors.{windows}cells.{name}" for windows in ("", "windows.") for name in ("means", "starts", "rows")),
     "lexical.terms", "lexical.starts", "lexical.rows", "lexical.frequencies",
 )  # fmt: skip
 

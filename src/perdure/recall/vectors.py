@@ -123,13 +123,13 @@ class Signs:
 
     def _further(self, seen: SignsSeen, spans: list[slice]) -> SignsSeen:
         agreed, number = self._agreement(seen.query, spans), sum(span.stop - span.start for span in spans)
-        if seen.possible is not None:
-            possible = seen.possible
+        if seen.allowed is not None:
+            allowed = seen.allowed
             if self.cells is not None:
                 rows = [self.cells.rows[span] for span in spans if span.start < len(self.cells.rows)]
-                possible = possible.take(np.concatenate(rows)) if rows else possible[len(self.cells.rows) :]
-            agreed *= possible
-            number = int(np.count_nonzero(possible))
+                allowed = allowed.take(np.concatenate(rows)) if rows else allowed[len(self.cells.rows) :]
+            agreed *= allowed
+            number = int(np.count_nonzero(allowed))
         every = np.concatenate([seen.agreed, agreed]) if len(seen.agreed) else agreed
         return seen._replace(agreed=every, spans=[*seen.spans, *spans], number=seen.number + number)
 
@@ -172,11 +172,11 @@ class Signs:
 
 class SignsSeen(NamedTuple):
     """What signs tell of some rows, one span of places behind the other, the likeliest first. `number` of them are
-    possible; none that is not agrees in anything. `cells` are those that were not looked at, in order.
+    allowed; none that is not agrees in anything. `cells` are those that were not looked at, in order.
     """
 
     query: NDArray[np.float32]
-    possible: NDArray[np.bool_] | None
+    allowed: NDArray[np.bool_] | None
     cells: NDArray[np.intp]
     agreed: NDArray[np.uint16]
     spans: list[slice]
