@@ -307,7 +307,7 @@ def _rate(store: Path, number: int) -> float:
 
 
 def verdicts(found: Sequence[AtSize], workers: dict[int, float]) -> Iterator[Verdict]:
-    for at in found:
+    for at in _with_ours(found):
         if at.size in COLD_GOAL:
             goal = f"{at.size:,}: a cold `perdure recall` in at most {COLD_GOAL[at.size]} s of processor time"
             yield Verdict(goal, f"{at.with_file:.2f} s", at.with_file <= COLD_GOAL[at.size])
@@ -325,6 +325,10 @@ def verdicts(found: Sequence[AtSize], workers: dict[int, float]) -> Iterator[Ver
     if workers:
         ratio = workers[2] / workers[1]
         yield Verdict(f"two processes: at least {WORKERS_GOAL} times one", f"{ratio:.2f}", ratio >= WORKERS_GOAL)
+
+
+def _with_ours(found: Sequence[AtSize]) -> list[AtSize]:
+    return [at for at in found if at.bare]
 
 
 def page(where: dict[str, str], found: Sequence[AtSize], workers: dict[int, float]) -> Iterator[str]:
@@ -358,13 +362,13 @@ def page(where: dict[str, str], found: Sequence[AtSize], workers: dict[int, floa
                 f"{at.without_file:.2f} s, {at.without_file / at.bare:.0f} x", f"{at.file:.0f}",
                 f"{at.tenth_server:.0f}", f"{at.tenth_program:.0f}",
             )
-            for at in found
+            for at in _with_ours(found)
         ],
     )  # fmt: skip
     yield from ("", "## A process that lives on", "")
     head = ("memories", "recall ms", "most resident MB in 200 questions", "of the exact ten nearest")
     yield from table(
-        head, [(f"{at.size:,}", f"{at.warm:.2f}", f"{at.resident:.0f}", f"{at.exact:.3f}") for at in found]
+        head, [(f"{at.size:,}", f"{at.warm:.2f}", f"{at.resident:.0f}", f"{at.exact:.3f}") for at in _with_ours(found)]
     )
     for at in (each for each in found if each.peers):
         yield from ("", f"## New processes beside others, {at.size:,} memories, milliseconds of the clock", "")

@@ -211,7 +211,7 @@ def share_found(view: vectors.Vectors, queries: NDArray[np.float32], allowed: ND
 def test_in_the_cells_of_a_file_nearly_all_of_the_nearest_are_found(which: str, monkeypatch: pytest.MonkeyPatch):
     rng = np.random.default_rng(7)
     view = in_cells(rng, 20_000, 64, monkeypatch).view()
-    queries = 0.8 * view.matrix[:40] + 0.6 * like_texts(rng, 40, 64)
+    queries = (0.8 * view.matrix[:40] + 0.6 * like_texts(rng, 40, 64)).astype(np.float32)
     nearness = view.matrix @ queries.mean(axis=0)
     allowed = {
         "all": np.ones(20_000, np.bool_),
