@@ -264,3 +264,22 @@ def test_a_file_of_some_rows_has_their_signs_in_its_own_cells(monkeypatch: pytes
 def test_all_rows_of_a_file_with_cells_can_be_asked_for(count: int, monkeypatch: pytest.MonkeyPatch):
     view = in_cells(np.random.default_rng(1), 9_000, 64, monkeypatch).view()
     assert len(view.nearest(view.matrix[0], None, count).rows) >= 8_999
+
+
+def test_the_windows_of_long_memories_are_in_cells_of_their_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(vectors, "LEAST_ROWS", 1)
+    rng = np.random.default_rng(5)
+    builder, each = windowed(rng, 5_000, 64, 6)
+    builder.arrange(builder.view())
+    view = mapped(builder, 5_000).view()
+    assert view.windows is not None
+    assert view.windows.vectors.signs is not None
+    assert view.windows.vectors.signs.cells is not None
+    shares: list[float] = []
+    for row in range(1, 81, 2):
+        query = (0.8 * each[row][-1] + 0.6 * unit(rng, 64)).astype(np.float32)
+        expected = np.array([best(windows, query) for windows in each])
+        near = view.nearest(query, None, 100).best(10)
+        assert row in near.rows
+        shares.append(len(set(near.rows.tolist()) & set(np.argsort(-expected)[:10].tolist())) / 10)
+    assert np.mean(shares) >= 0.95
