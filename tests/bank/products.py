@@ -212,7 +212,8 @@ def chroma_database(path: Path) -> Path:
     """
     return database(path, schema, {
         "collections": [("k", "notes")], "segments": [("s", "metadata", "METADATA", "k")],
-        "embeddings": [(1, "s", "n-1", "2026-03-01 09:00:00"), (2, "s", "n-2", "2026-03-01 09:00:00")],
+        "embeddings": [(1, "s", "n-1", "2026-03-01 09:00:00"), (2, "s", "n-2", "2026-03-01 09:00:00"),
+                       (3, "s", "n-3", "2026-03-01 09:00:00")],
         "embedding_metadata": [(1, "chroma:document", "Bo lives in Osaka", None, None, None),
                                (1, "page", None, 3, None, None), (2, "page", None, 4, None, None)],
     })  # fmt: skip

@@ -306,7 +306,7 @@ def test_a_folder_of_notes_is_imported_with_what_stands_above_them(user: User, s
     assert imported(user, str(vault))["inserted"] == 2
     with Memory(store, embedder="none") as memory:
         (note,) = (record for record in memory.list() if "PostgreSQL" in record.text)
-    assert note.title == "Storage: Storage"
+    assert note.title == "Storage"
     assert note.tags == ("database", "shop", "decision", "storage", "backend")
     assert note.metadata["permalink"] == "shop/storage"
     assert imported(user, str(vault)) == {"inserted": 0, "updated": 0, "present": 2, "gone": 0}
@@ -358,3 +358,30 @@ def test_a_table_is_written_and_read_back_and_computes_nothing(user: User, store
     first, second = ([{name: each[name] for name in names} for each in records] for records in listed)
     assert first == second
     assert "A table holds one namespace" in user.fails(2, "export", "-", "--format", "csv").err
+
+
+def test_what_was_forgotten_of_a_folder_of_notes_comes_back_only_if_somebody_says_so(user: User, tmp_path: Path):
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "tea.md").write_text("Ann likes green tea.\n")
+    folder = str(tmp_path / "vault")
+    batch = user.done("import", folder, "--json").json["imports"][0]["batch"]
+    user.done("undo", batch)
+    again = user.done("import", folder)
+    assert "0 new, 1 forgotten before" in again.out
+    assert "--revive brings it back" in again.err
+    assert imported(user, folder, "--revive") == {"inserted": 0, "updated": 1, "present": 0, "gone": 0}
+    assert "green tea" in user.done("list").out
+
+
+def test_a_memory_of_another_product_that_was_forgotten_comes_back_if_somebody_says_so(user: User, tmp_path: Path):
+    path = tmp_path / "pasted.txt"
+    path.write_text("- Ann likes green tea\n- Ann lives in Porto\n")
+    user.done("import", str(path))
+    user.done("forget", "1")
+    assert "1 known, 1 forgotten before" in user.done("import", str(path)).out
+    assert "1 new, 1 known" in user.done("import", str(path), "--revive").out
+
+
+def test_a_transcript_revives_nothing(user: User, tmp_path: Path):
+    path = lines(tmp_path / "transcript.jsonl", claude_transcript())
+    assert "--revive is for memories" in user.fails(2, "import", str(path), "--revive").err

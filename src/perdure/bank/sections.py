@@ -88,15 +88,16 @@ class ImportReport:
 class ImportOptions:
     """How something is imported. `project_name` is that of the project it belongs to, and `project` its folder. Unless
     it is `trusted`, a source counts as written by a model: it may propose a constitutional memory, and makes none; and
-    what it says is told in its own project alone. `force` writes what did not
-    change, or was forgotten; without `remove` nothing is forgotten. `place` says where a session's messages belong.
-    `begun` is told the batch before its first memory is stored, so that one that is killed can be taken back.
+    what it says is told in its own project alone. `force` writes what did not change, or was forgotten, and `revive`
+    what was forgotten; without `remove` nothing is forgotten. `place` says where a session's messages belong. `begun`
+    is told the batch before its first memory is stored, so that one that is killed can be taken back.
     """
 
     project_name: str | None = None
     trusted: bool = False
     dry_run: bool = False
     force: bool = False
+    revive: bool = False
     remove: bool = True
     place: Place | None = None
     progress: Progress | None = None
@@ -177,7 +178,8 @@ def store_sections(
     with writing.batch() as batch:
         for place, section in enumerate(sections, 1):
             existing = known.get(section.key)
-            if not options.force and (standing := standing_of(memory, existing, section)):
+            standing = None if options.force else standing_of(memory, existing, section)
+            if standing and not (options.revive and standing == "kept_forgotten"):
                 counts[standing] += 1
             elif options.dry_run:
                 counts["updated" if existing else "inserted"] += 1

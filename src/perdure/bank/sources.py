@@ -319,6 +319,11 @@ def import_source(memory: Memory, source: Source, options: ImportOptions) -> Imp
     return store_sections(memory, sections, known, replace(report, unread=tuple(unread)), placed, gone)
 
 
+def can_revive(source: Source) -> bool:
+    """Whether what was forgotten of it can be imported again. Messages stay forgotten, and what another tool forgot."""
+    return source.kind not in {"database", "messages", *TRANSCRIPTS}
+
+
 def own_keys(name: str, record: Record) -> set[str]:
     """Under which keys the import of this folder may have stored a section: by its file, or by the note's permalink."""
     places = {record.file_path or "", str(record.metadata.get("permalink") or record.file_path or "")}

@@ -51,7 +51,7 @@ _MOST_UNREAD: Final = 20
     is_flag=True,
     help="The file is your own: keep the sources, trust, tiers, importance, times and counts it names.",
 )
-@option("--revive", is_flag=True, help="Also import what was deleted or changed here later; only of an export.")
+@option("--revive", is_flag=True, help="Also import what was deleted or changed here later; messages stay forgotten.")
 @option("--all-namespaces", is_flag=True, help="Restore each memory of an export into its original namespace.")
 @option(
     "--text-field",
@@ -80,7 +80,8 @@ def main(
     unless you say --revive. Importing the same thing again adds only what is new.
     """
     from perdure.bank.markdown_folder import folder_records
-    from perdure.bank.sources import recognise, sources_of
+    from perdure.bank.sections import ImportOptions
+    from perdure.bank.sources import can_revive, recognise, sources_of
     from perdure.bank.tables import read_table
 
     if (path is None) == (tool is None):
@@ -102,11 +103,12 @@ def main(
         return import_records(target, path, table, folder, dry_run=dry_run, **options)
     if text_field != "text":
         raise click.UsageError("--text-field is for tables and for JSON objects that are memories.")
-    if options["revive"]:
-        raise click.UsageError("--revive is for exports; what else was forgotten stays so until its source changes.")
+    if options["revive"] and (unsuitable := [each.kind for each in sources if not can_revive(each)]):
+        raise click.UsageError(f"--revive is for memories; of {unsuitable[0]} nothing that was forgotten comes back.")
     if options["all_namespaces"]:
         raise click.UsageError("--all-namespaces is for exports; nothing else says a namespace.")
-    return import_sources(target, sources, trusted=options["trusted"], dry_run=dry_run)
+    given = ImportOptions(trusted=options["trusted"], revive=options["revive"], dry_run=dry_run)
+    return import_sources(target, sources, given)
 
 
 def objects_of(path: str, text_field: str) -> list[Mapping[str, Any]]:
@@ -144,17 +146,17 @@ def import_records(
     return replace(view, after=[*view.after, *([dim(f"take it back: {take_back}")] if imported.batch else [])])
 
 
-def import_sources(target: Target, sources: Sequence[Source], *, trusted: bool, dry_run: bool) -> View:
+def import_sources(target: Target, sources: Sequence[Source], given: ImportOptions) -> View:
     """Each source is a batch of its own; what is wrong with one does not keep the others out."""
-    from perdure.bank.sections import ImportOptions, ImportReport, Unread
-    from perdure.bank.sources import import_source
+    from perdure.bank.sections import ImportReport, Unread
+    from perdure.bank.sources import can_revive, import_source
     from perdure.errors import PerdureError
 
     reports: list[ImportReport] = []
-    with target.memory(dry_run=dry_run) as memory:
+    with target.memory(dry_run=given.dry_run) as memory:
         for source in sources:
             with Bar(f"Importing {source.kind}") as bar:
-                options = ImportOptions(trusted=trusted, dry_run=dry_run, progress=bar, begun=partial(begun, target))
+                options = replace(given, progress=bar, begun=partial(begun, target))
                 try:
                     own = place_of(memory, source, options)
                     reports.append(import_source(own[0], source, own[1]))
@@ -163,7 +165,7 @@ def import_sources(target: Target, sources: Sequence[Source], *, trusted: bool, 
                         raise
                     unread = (Unread(source.label, error.sentence),)
                     reports.append(ImportReport(source.kind, source.label, unread=unread))
-    lines = [line_of(report, dry_run=dry_run) for report in reports] or ["There is nothing to import."]
+    lines = [line_of(report, dry_run=given.dry_run) for report in reports] or ["There is nothing to import."]
     after = [note(f"{safe(each.what)}: {each.reason}") for report in reports for each in report.unread[:_MOST_UNREAD]]
     after += [
         note(f"{len(report.unread) - _MOST_UNREAD:,} more were left out; --json names each with its reason.")
@@ -171,6 +173,8 @@ def import_sources(target: Target, sources: Sequence[Source], *, trusted: bool, 
         if len(report.unread) > _MOST_UNREAD
     ]
     after += [note(safe(text)) for report in reports for text in report.notes]
+    if any(report.kept_forgotten and can_revive(source) for report, source in zip(reports, sources, strict=True)):
+        after.append(note("What was forgotten here stays so; --revive brings it back."))
     after += [dim(f"take it back: {target.hint('undo', report.batch)}") for report in reports if report.batch]
     after += by_meaning_later(target, sum(report.inserted + report.updated for report in reports if report.batch))
     return View(json=list_document("imports", reports), lines=lines, after=after)

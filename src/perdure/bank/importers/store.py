@@ -116,7 +116,7 @@ def store_records(
 ) -> None:
     if not records:
         return
-    done = writing.import_(records, trusted=True, dry_run=options.dry_run)
+    done = writing.import_(records, trusted=True, revive=options.revive, dry_run=options.dry_run)
     counts.update(
         inserted=done.inserted, updated=done.updated, present=done.present, kept_forgotten=done.skipped_deleted
     )

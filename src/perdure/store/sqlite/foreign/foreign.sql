@@ -32,12 +32,13 @@ FROM history
 GROUP BY memory_id;
 
 -- name: chroma_documents
--- A row for each value that is kept beside a document, those of one document one after the other.
+-- A row for each value that is kept beside a document, those of one document one after the other; one without values where
+-- nothing is kept.
 SELECT
   document.id, document.embedding_id, document.created_at, collection.name, value.key,
   coalesce(value.string_value, value.int_value, value.float_value, value.bool_value)
 FROM embeddings AS document
-JOIN embedding_metadata AS value ON value.id = document.id
+LEFT JOIN embedding_metadata AS value ON value.id = document.id
 LEFT JOIN segments AS segment ON segment.id = document.segment_id
 LEFT JOIN collections AS collection ON collection.id = segment.collection
 ORDER BY document.id;
