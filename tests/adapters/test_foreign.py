@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -178,6 +179,14 @@ def test_the_tests_of_a_framework_pass_but_for_those_with_a_reason(name: str, tm
     print(f"{name}: {len(cases) - len(failing)} of {len(cases)} pass")
     assert failing == set(suite.failing), done.stdout[-3000:]
     assert len(cases) == suite.count
+
+
+def test_the_page_of_the_adapters_says_how_many_pass(repository: Path):
+    page = (repository / "docs/adapters/README.md").read_text(encoding="utf-8")
+    told = [
+        (int(found[1]), int(found[2])) for found in re.finditer(r"^\|[^|]+\| (\d+) \| (\d+) \|", page, re.MULTILINE)
+    ]
+    assert told == [(suite.count - len(suite.failing), suite.count) for suite in SUITES.values()]
 
 
 def _class(case: ET.Element) -> str:

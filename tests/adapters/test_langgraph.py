@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -108,6 +109,31 @@ def test_what_has_a_time_to_live_is_gone_after_it_and_reading_begins_it_again(tm
         assert store.get(USERS, "left", refresh_ttl=False) is None
         assert [item.key for item in store.search(USERS, refresh_ttl=False)] == ["read"]
         assert store.sweep_ttl() == 1
+
+
+def test_a_sweeper_takes_out_what_has_expired_until_it_is_stopped(tmp_path: Path):
+    swept = Event()
+
+    class Watched(PerdureStore):
+        def sweep_ttl(self) -> int:
+            expired = super().sweep_ttl()
+            if expired:
+                swept.set()
+            return expired
+
+    clock = HandClock(NOON)
+    with Memory(tmp_path / "m.db", embedder="none", clock=clock) as memory:
+        store = Watched(memory, ttl={"sweep_interval_minutes": 60})
+        store.put(USERS, "short", {"n": 1}, ttl=1)
+        clock.forward(minutes=2)
+        assert store.stop_ttl_sweeper()
+        waiting = store.start_ttl_sweeper()
+        ended = store.start_ttl_sweeper(0.0001)
+        assert waiting.done()
+        assert swept.wait(60)
+        assert memory.log(limit=1)[0].change.operation == "expire"
+        assert store.stop_ttl_sweeper(60)
+        assert ended.done()
 
 
 def test_the_tools_of_langmem_write_and_search_here(memory: Memory):

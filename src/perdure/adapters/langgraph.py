@@ -8,8 +8,10 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from operator import eq, ge, gt, le, lt, ne
+from threading import Event, Thread
 from typing import Any, Final, cast
 
 from langgraph.store.base import (
@@ -29,6 +31,7 @@ from langgraph.store.base.embed import get_text_at_path, tokenize_path
 
 from perdure.adapters.documents import Documents, Moment, name_of
 from perdure.bank.framework_documents import LangGraph, fits_metadata
+from perdure.errors import PerdureError
 from perdure.memory import Memory
 from perdure.model import Hit, Record
 
@@ -42,6 +45,7 @@ _MEANING: Final = "meaning"
 _VECTOR: Final = "vector"
 _CANDIDATES: Final = 100
 _MISSING: Final = object()
+_MINUTES_BETWEEN_SWEEPS: Final = 5
 
 
 class PerdureStore(BaseStore):
@@ -71,6 +75,7 @@ class PerdureStore(BaseStore):
         self._fields = tuple(fields)
         self._min_relevance = min_relevance
         self._similarity = similarity
+        self._sweeper: tuple[Future[None], Thread] | None = None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """The reads of a batch see what was there before its puts; of several puts of one key the last counts."""
@@ -102,6 +107,40 @@ class PerdureStore(BaseStore):
     def sweep_ttl(self) -> int:
         """Expire what is due, and answer how much that was. It is hidden in any case."""
         return self.perdure.work(limit=1).expired
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Sweep again and again in a thread, until `stop_ttl_sweeper` or until what this answers is cancelled. What has
+        expired is hidden without it, and `perdure work` sweeps as well.
+        """
+        self.stop_ttl_sweeper()
+        ended: Future[None] = Future()
+        thread = Thread(target=self._sweep_until, args=(ended, sweep_interval_minutes), name="ttl-sweeper", daemon=True)
+        self._sweeper = ended, thread
+        thread.start()
+        return ended
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """End the thread, and say whether it has ended within these seconds."""
+        if self._sweeper is None:
+            return True
+        ended, thread = self._sweeper
+        with suppress(InvalidStateError):
+            ended.set_result(None)
+        thread.join(timeout)
+        return not thread.is_alive()
+
+    def _sweep_until(self, ended: Future[None], minutes: float | None) -> None:
+        stop = Event()
+        ended.add_done_callback(lambda _: stop.set())
+        interval = minutes or (self.ttl_config or {}).get("sweep_interval_minutes") or _MINUTES_BETWEEN_SWEEPS
+        while not stop.wait(interval * 60):
+            try:
+                self.sweep_ttl()
+            except PerdureError as error:
+                # A store that is busy is swept the next time.
+                if not error.retryable:
+                    with suppress(InvalidStateError):
+                        ended.set_exception(error)
 
     def _get(self, op: GetOp) -> Item | None:
         _check_labels(op.namespace)
