@@ -392,6 +392,17 @@ def test_forgetting_a_message_says_what_was_made_of_it(memory: Memory):
     assert episodes(memory) == [episode]
 
 
+def test_correcting_a_message_says_what_was_made_of_it(memory: Memory):
+    message = plant(memory)
+    [episode] = episodes(memory)
+    done = memory.update(message.number, text="Something else")
+    [note] = [note for note in done.notes if "Made of it" in note]
+    assert f"#{episode.number}," in note
+    assert memory.update(message.number, tags=["seen"]).notes == ()
+    plain = memory.remember("A note", evidence=[message.id]).record
+    assert memory.update(plain.number, text="Another note").notes == ()
+
+
 def test_there_is_no_other_choice(memory: Memory):
     memory.remember("tea")
     with pytest.raises(errors.UnknownChoice):

@@ -25,6 +25,8 @@ PROPOSAL: Final = "proposal"
 # Of these, what says again what other memories say: it is shown only where it is asked for.
 ON_REQUEST: Final = (EPISODE, PROPOSAL)
 KINDS: Final = (MESSAGE, *ON_REQUEST)
+# What was said, as it was and in episodes: facts are learned from it.
+_SAID: Final = (f"{MESSAGE}:", f"{EPISODE}:")
 # The source of what a person wrote, and of what a model wrote in a session, in the words of S1.
 BY_HAND: Final = "manual"
 CAPTURED: Final = "session-capture"
@@ -98,6 +100,11 @@ class Reference:
     id: MemoryId | None = None
     hash: ContentHash | None = None
     key: str | None = None
+
+
+def is_said(key: str | None) -> bool:
+    """Whether this is the key of a message or of an episode."""
+    return key is not None and key.startswith(_SAID)
 
 
 def is_sentence(ref: object) -> TypeGuard[str]:

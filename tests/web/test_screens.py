@@ -212,6 +212,29 @@ def test_a_version_shows_what_changed_in_its_title_too(page: Page, remembered: M
     assert "<ins>front </ins>" in shown
 
 
+def test_a_message_shows_which_facts_were_learned_from_it_where_it_is_read_and_where_it_is_corrected(
+    page: Page, remembered: Memory
+):
+    talk = remembered.conversation("garden")
+    said = talk.add_message("user", "I live in Lagos and my sister Rin is allergic to peanuts")
+    answer = talk.add_message("assistant", "Noted")
+    remembered.conversation("kitchen").add_message("user", "I prefer tea to coffee")
+    for each in (talk, remembered.conversation("kitchen")):
+        each.end()
+    remembered.work()
+    facts = {fact.record.number: fact.record for fact in remembered.facts()}
+    own = [number for number, record in facts.items() if record.conversation_id == "garden"]
+    assert own
+    assert len(own) < len(facts)
+    for screen in ("memory", "correct"):
+        shown = page.get(screen, n=said.record.number).words
+        assert all(f"#{number} {facts[number].text}" in shown for number in own)
+        assert not any(f"#{number} " in shown for number in facts.keys() - set(own))
+        assert "made of it" not in page.get(screen, n=answer.record.number).words
+        assert "learned from it" not in page.get(screen, n=answer.record.number).words
+    assert "They stay as they are until you correct them" in page.get("correct", n=said.record.number).words
+
+
 def test_a_memory_shows_all_its_tags_and_a_list_the_first_of_them(page: Page, remembered: Memory):
     number = remembered.remember("Tagged", tags=[f"tag{place:02}" for place in range(12)]).record.number
     assert "#tag11" in page.get("memory", n=number).words

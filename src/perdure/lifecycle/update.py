@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from perdure.errors import Conflict, InvalidInput, NotAllowed, VersionConflict
-from perdure.ids import content_hash
+from perdure.ids import content_hash, is_said
+from perdure.lifecycle.forget import note_on_derived
 from perdure.lifecycle.keywords import keywords_at_write
 from perdure.lifecycle.tier_policy import apply_tier
 from perdure.lifecycle.write import (
@@ -89,7 +90,12 @@ def update(
     wants_keywords = fields.get("category", record.category) in services.settings.keyword_categories
     reworded = wants_keywords and changes_content(fields)
     add_keywords = keywords_at_write(services, record.namespace, fields, record) if reworded else None
-    return apply_change(services, record, plan, comparison)
+    done = apply_change(services, record, plan, comparison)
+    if done.outcome != "updated" or not is_said(done.record.key):
+        return done
+    # Episodes and facts are made of it, and do not change with it.
+    with services.store.read(record.namespace) as reader:
+        return replace(done, notes=(*done.notes, *note_on_derived(reader, [done.record])))
 
 
 def restore(services: Services, namespace: str, records: Sequence[Record]) -> tuple[Remembered, ...]:

@@ -76,7 +76,7 @@ def entries_of(lines: Sequence[Revision]) -> list[list[list[Revision]]]:
 def proposed_row(visit: Visit, run: Sequence[Sequence[Revision]], *, is_cut: bool = False) -> Markup:
     """What was proposed in several steps, in one line: what to decide about it is in the review."""
     told = count(len({line.number for batch in run for line in batch}), "pair", "pairs")
-    told = f"{told} or more" if is_cut else told
+    told = f"at least {told}" if is_cut else told
     change = run[0][0].change
     return li(
         div(
@@ -164,7 +164,7 @@ def batch_row(
     return li(
         div(
             span("new ", class_="badge ok") if is_new else None,
-            span(told_changes(lines), " or more" if is_cut else None, class_="did"),
+            span(told_changes(lines), ", and more" if is_cut else None, class_="did"),
             small(
                 "by ", a(change.actor, href=visit.link("log", actor=change.actor)), " (a model)" if by_model else None,
                 session, ", ", when(change.at, visit.now),

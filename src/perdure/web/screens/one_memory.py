@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from perdure.clock import format_local, parse_time
 from perdure.errors import InvalidInput, NotFound, PerdureError
-from perdure.ids import KINDS
+from perdure.ids import EPISODE, KINDS, LEARNED, is_said
 from perdure.model import BY_MODEL, Record, Revision, Version
+from perdure.recall.learned_from import ToldWords
 from perdure.session.kept import kept_prompts_about, kept_starts
 from perdure.text.diff import word_diff
 from perdure.text.preview import clip, one_line
@@ -56,6 +57,8 @@ _DEEPEST: Final = 60
 _VERSIONS: Final = 20
 _COMPARED: Final = 8_000_000
 _REFERENCES: Final = 20
+# Of one conversation so many episodes are looked at, and so many facts.
+_LEARNED: Final = 500
 
 
 def number_of(visit: Visit) -> int:
@@ -173,9 +176,31 @@ def origin(visit: Visit, record: Record, lines: Sequence[Revision]) -> Markup:
             more = len(ids) - _REFERENCES
             listed = [li(reference(visit, id)) for id in ids[:_REFERENCES]]
             rows.append((title, ul(listed, li(f"and {more:,} more") if more > 0 else None)))
+    if made := made_of_it(visit, record):
+        rows.append(("made of it", ul([li(named(visit, each)) for each in made[:_REFERENCES]])))
     if record.metadata:
         rows.append(("metadata", ul([li(code(f"{name}: {value}")) for name, value in record.metadata.items()])))
     return dl([[dt(title), dd(value)] for title, value in rows])
+
+
+def made_of_it(visit: Visit, record: Record) -> list[Record]:
+    """The facts of its conversation that were learned from a message or an episode. Their evidence is an episode: which
+    of its messages told them, their words and times say.
+    """
+    if not is_said(record.key) or not record.conversation_id:
+        return []
+    within: Any = {"conversation_id": record.conversation_id, "limit": _LEARNED, "newest": False}
+    episodes = visit.memory.list(key_type=EPISODE, **within)
+    ids = {record.id, *(each.id for each in episodes if record.id in each.evidence)}
+    learned = [each for each in visit.memory.list(source=LEARNED, **within) if ids.intersection(each.evidence)]
+    if record.id in {each.id for each in episodes}:
+        return learned
+    told = ToldWords.of(record)
+    return [each for each in learned if told.says(ToldWords.of(each), of_its_episode=True)]
+
+
+def named(visit: Visit, record: Record) -> Child:
+    return [a(f"#{record.number}", href=visit.link("memory", n=record.number)), " ", clip(one_line(record.text), 120)]
 
 
 def reference(visit: Visit, id: str) -> Child:
@@ -328,11 +353,18 @@ def correct(visit: Visit) -> Shown:
                 "Other words make a new version; the old one stays in its history",
                 ", and one undo takes it back." if visit.may("undo") else ".",
             ),
+            kept_as_is(visit, record),
             field_form(there, "correct", about, values),
             p(a("Leave it as it is", href=back)),
         ],
         **spoken(visit, "update", number, text="…"),
     )
+
+
+def kept_as_is(visit: Visit, record: Record) -> Child:
+    made = made_of_it(visit, record)[:_REFERENCES]
+    return [p("Facts were learned from it. They stay as they are until you correct them, too:"),
+            ul([li(named(visit, each)) for each in made])] if made else None  # fmt: skip
 
 
 def erase(visit: Visit) -> Shown:
