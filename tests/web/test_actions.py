@@ -306,6 +306,8 @@ def test_limits_are_set_and_work_is_done(page: Page, remembered: Memory, numbers
 def test_the_store_is_checked_on_the_page(page: Page, numbers: dict[str, int]):
     checked = page.do(page.get("health"), "doctor")
     assert "0 problems" in checked.words
+    assert "The log of every namespace is unbroken." in checked.words
+    assert "None" not in checked.words
 
 
 def test_pairs_are_decided_and_each_decision_is_taken_back(tmp_path: Path, clock: HandClock):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from learn.proposals import proposed
+from learn.proposals import TEA, proposed
 from web.hostile_store import Said, category, plain, say_everywhere
 from web.hostile_texts import HOSTILE
 from web.pages import Answer, Page, fields_of, page_of
@@ -233,6 +233,8 @@ def test_a_message_shows_which_facts_were_learned_from_it_where_it_is_read_and_w
         assert "made of it" not in page.get(screen, n=answer.record.number).words
         assert "learned from it" not in page.get(screen, n=answer.record.number).words
     assert "They stay as they are until you correct them" in page.get("correct", n=said.record.number).words
+    around = page.get("around", n=said.record.number).words
+    assert all(f"#{number} made of it" in around for number in own)
 
 
 def test_a_memory_shows_all_its_tags_and_a_list_the_first_of_them(page: Page, remembered: Memory):
@@ -426,6 +428,14 @@ def test_what_a_memory_is_tied_to_is_drawn_and_listed(page: Page, remembered: Me
     around = page.get("around", n=first.number).words
     assert f"#{said.number}" in around
     assert f"#{other.number} " not in around
+    # What a session proposed about others is to be decided, and ties nothing together.
+    agent = remembered.writing_as("claude-code", writer="model", session="tea")
+    tea, fond = (agent.remember(text).record for text in TEA)
+    pair = proposed(agent, tea, fond)
+    around = page.get("around", n=tea.number).words
+    assert pair is not None
+    assert f"#{fond.number} " in around
+    assert f"#{pair.number} " not in around
 
 
 def test_an_address_of_nothing_says_so_and_leads_on(page: Page, numbers: dict[str, int]):

@@ -395,7 +395,11 @@ def _has_text(visit: Visit, line: Revision) -> bool:
 
 def findings_screen(findings: Sequence[Finding], back: str) -> Shown:
     rows = [
-        (span(found.level, class_=f"badge {found.level}"), found.check, with_code(f"{found.sentence} {found.remedy}"))
+        (
+            span(found.level, class_=f"badge {found.level}"),
+            found.check,
+            with_code(" ".join(filter(None, (found.sentence, found.remedy)))),
+        )
         for found in findings
     ]
     bad = sum(found.level == "problem" for found in findings)

@@ -44,7 +44,7 @@ from perdure.web.markup import (
     summary,
     ul,
 )
-from perdure.web.results import DONE, count
+from perdure.web.results import DONE, count, is_proposed
 from perdure.web.visit import Shown, Visit, past_of, when
 
 # What of a record is shown in words elsewhere on the screen.
@@ -176,14 +176,14 @@ def origin(visit: Visit, record: Record, lines: Sequence[Revision]) -> Markup:
             more = len(ids) - _REFERENCES
             listed = [li(reference(visit, id)) for id in ids[:_REFERENCES]]
             rows.append((title, ul(listed, li(f"and {more:,} more") if more > 0 else None)))
-    if made := made_of_it(visit, record):
+    if made := facts_from(visit, record):
         rows.append(("made of it", ul([li(named(visit, each)) for each in made[:_REFERENCES]])))
     if record.metadata:
         rows.append(("metadata", ul([li(code(f"{name}: {value}")) for name, value in record.metadata.items()])))
     return dl([[dt(title), dd(value)] for title, value in rows])
 
 
-def made_of_it(visit: Visit, record: Record) -> list[Record]:
+def facts_from(visit: Visit, record: Record) -> list[Record]:
     """The facts of its conversation that were learned from a message or an episode. Their evidence is an episode: which
     of its messages told them, their words and times say.
     """
@@ -362,7 +362,7 @@ def correct(visit: Visit) -> Shown:
 
 
 def kept_as_is(visit: Visit, record: Record) -> Child:
-    made = made_of_it(visit, record)[:_REFERENCES]
+    made = facts_from(visit, record)[:_REFERENCES]
     return [p("Facts were learned from it. They stay as they are until you correct them, too:"),
             ul([li(named(visit, each)) for each in made])] if made else None  # fmt: skip
 
@@ -434,6 +434,8 @@ def neighbours(visit: Visit, record: Record) -> Iterable[GraphNode]:
             except PerdureError:
                 continue
             yield GraphNode(line.number, line.record.text if line.record else "erased", kind)
+    for fact in facts_from(visit, record):
+        yield GraphNode(fact.number, fact.text, "made of it")
     near: list[tuple[str, dict[str, Any]]] = []
     if record.conversation_id:
         near.append(("conversation", {"conversation_id": record.conversation_id}))
@@ -446,5 +448,5 @@ def neighbours(visit: Visit, record: Record) -> Iterable[GraphNode]:
     session = record.session_id or visit.memory.history(record.number)[0].change.session
     if session:
         for line in visit.memory.log(session=session, limit=100):
-            if line.record is not None:
+            if line.record is not None and not is_proposed(line):
                 yield GraphNode(line.number, line.record.text, "session")
