@@ -437,7 +437,7 @@ class StoreNewer(StoreError):
     """The store was written by a newer Perdure."""
 
     code = "store_newer"
-    default_remedy = "Upgrade Perdure; this version leaves the file as it is."
+    default_remedy = "Upgrade Perdure; this version leaves the store as it is."
 
 
 class StoreForeign(StoreError):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 import psycopg
@@ -172,6 +174,34 @@ def test_a_database_that_lets_nobody_in_is_told_from_one_that_is_not_there(
 ) -> None:
     with pytest.raises(StoreUnreachable, match=said):
         Memory(postgres_server.url().replace(*change))
+
+
+@pytest.mark.parametrize("sslmode", ["require", "verify-full"])
+def test_a_database_without_tls_is_told_from_one_that_does_not_answer(sslmode: str) -> None:
+    def without_tls(listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(8)
+                connection.sendall(b"N")
+
+    root = "" if sslmode == "require" else "&sslrootcert=system"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        Thread(target=without_tls, args=(listener,), daemon=True).start()
+        url = f"postgresql://ann:{PASSWORD}@127.0.0.1:{listener.getsockname()[1]}/mem?sslmode={sslmode}{root}"
+        with pytest.raises(StoreUnreachable, match="does not encrypt") as refused:
+            Memory(url)
+        listener.shutdown(socket.SHUT_RDWR)
+    assert "?sslmode=prefer" in str(refused.value)
+    assert PASSWORD not in "".join(traceback.format_exception(refused.value))
+
+
+def test_an_sslmode_that_is_none_is_named(postgres_server: PostgresServer) -> None:
+    with pytest.raises(InvalidInput, match="sslmode"):
+        Memory(f"{postgres_server.url()}&sslmode=sometimes")
 
 
 def test_another_machine_has_to_prove_who_it_is() -> None:

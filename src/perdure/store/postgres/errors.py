@@ -25,6 +25,8 @@ from perdure.remedies import Remedy, Run
 MIGRATE: Final = Remedy("Run ", Run("migrate"), " with a role that may make tables.")
 _REACH: Final = "Check that the database runs, can be reached, and knows the role, then try again."
 _PROVE: Final = "Name the authority of its certificate with ?sslrootcert=, or say otherwise with ?sslmode=."
+_ENCRYPT: Final = "Turn TLS on in the database, or say that it may do without: ?sslmode=prefer."
+_OPTION: Final = "Write it as libpq does: disable, prefer, require, verify-ca or verify-full."
 _GRANT: Final = Remedy("Give the role its rights with ", Run("migrate", role="NAME"), ".")
 
 
@@ -62,10 +64,14 @@ _BY_CLASS: Final[dict[str, Callable[[], PerdureError]]] = {
     "57": unreachable,
     "28": lambda: StoreUnreachable("The database does not let this role in.", remedy=_REACH),
     "3D": lambda: StoreUnreachable("There is no such database.", remedy=_REACH),
+    "plain": lambda: StoreUnreachable("The database does not encrypt, and its address asks for that.", remedy=_ENCRYPT),
+    "option": lambda: InvalidInput("The sslmode of the database's address is none that there is.", remedy=_OPTION),
     "proof": lambda: StoreUnreachable("The database did not prove who it is.", remedy=_PROVE),
 }
 # A connection that was never made has no state, only the sentence of the server, in English on most of them.
 _BY_SENTENCE: Final = (
+    ("invalid sslmode", "option"),
+    ("does not support SSL", "plain"),
     ("certificate", "proof"),
     ("password", "28"),
     ("pg_hba.conf", "28"),

@@ -262,8 +262,7 @@ def check_schema(found: Mapping[str, int]) -> int:
         raise no_store()
     if oldest > newest_schema():
         raise StoreNewer(
-            f"The tables are of schema {schema}, which this program does not know: it knows {newest_schema()}.",
-            remedy="Upgrade Perdure; this version leaves the store as it is.",
+            f"The tables are of schema {schema}, which this program does not know: it knows {newest_schema()}."
         )
     if schema < newest_schema():
         raise StoreUnreadable(
