@@ -47,6 +47,9 @@ def verdict(first: str, second: str, cosine: float | None = NEAR) -> Verdict:
         ("Ann stopped for a coffee in the city", "Ann paused for a coffee in the city"),
         ("Bob plans to meet Ann in Rome", "Bob will meet Ann in Rome"),
         ("I gave my brother the drill", "The drill was given to my brother by me"),
+        ("The ports 80 and 443 are open", "The ports 443 and 80 are open"),
+        ("We open from 9 to 17 on Mondays", "On Mondays we open from 9 to 17"),
+        ("The flight takes 2 hours and costs 90 euros", "The flight costs 90 euros and takes 2 hours"),
     ],
 )
 def test_other_words_for_the_same_are_the_same(first: str, second: str):
@@ -143,6 +146,14 @@ def test_who_does_it_to_whom_is_told_by_the_order_of_the_words(first: str, secon
         ("Alice has two cats", "Alice has cats", "the numbers differ: 2"),
         ("He gave it a 👍", "He gave it a 👎", "the signs differ"),
         ("Alice eats meat but not fish", "Alice eats fish but not meat", "they deny different things"),
+        ("Room 3 has 4 beds", "Room 4 has 3 beds", "the numbers stand elsewhere: 3, 4 / 4, 3"),
+        (
+            "Rack 4 told switch 9 to restart",
+            "Rack 9 told switch 4 to restart",
+            "the numbers stand elsewhere: 4, 9 / 9, 4",
+        ),
+        ("Client 0 said fact 5", "Client 5 said fact 0", "the numbers stand elsewhere: 0, 5 / 5, 0"),
+        ("Bus 12 leaves from bay 7", "Bus 7 leaves from bay 12", "the numbers stand elsewhere: 12, 7 / 7, 12"),
     ],
 )
 def test_what_may_be_two_things_is_left_to_somebody_else(first: str, second: str, reason: str):
