@@ -48,6 +48,7 @@ REASONS: Final = {
     "denied": "they deny different things",
     "number": "the numbers differ",
     "date": "the times differ",
+    "placed": "the numbers stand elsewhere",
     "name": "the names differ",
     "subject": "the subjects differ",
     "opposite": "these words exclude each other",
@@ -95,6 +96,7 @@ _DENYING: Final = frozenset(
     """.split()
 )
 _NEAR: Final = 4
+_IN_LISTS: Final = frozenset(("and", "or"))
 _RHYTHMS: Final = {"other": "second"} | {word: word for word in "second third fourth fifth sixth".split()}
 _PAST: Final = frozenset(("was", "were"))
 _PRESENT: Final = frozenset(("am", "are", "is"))
@@ -200,6 +202,22 @@ def compare_numbers(first: Claim, second: Claim) -> Iterator[Difference]:
     if numbers:
         is_date = all(":" in number or number in _YEARS for number in numbers)
         yield Difference("date" if is_date else "number", *only, Weight.CONTRARY if all(only) else Weight.DOUBT)
+    elif moved := moved_numbers(first, second):
+        yield Difference("placed", *moved, Weight.DOUBT)
+
+
+def moved_numbers(first: Claim, second: Claim) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The numbers that stand in each other's places among equal words: `room 3 has 4 beds`, `room 4 has 3 beds`. A list
+    of numbers says the same in any order.
+    """
+    places = [place for place, (one, other) in enumerate(zip(first.stems, second.stems, strict=False)) if one != other]
+    if not places or len(first.stems) != len(second.stems):
+        return None
+    moved = tuple(tuple(claim.words[place] for place in places) for claim in (first, second))
+    between = [word for word in first.words[places[0] : places[-1] + 1] if word not in _IN_LISTS]
+    if len(numbers_in([*moved[0], *moved[1]])) != 2 * len(places) or len(numbers_in(between)) == len(between):
+        return None
+    return moved[0], moved[1]
 
 
 def compare_names(
