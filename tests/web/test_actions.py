@@ -185,6 +185,7 @@ def test_what_was_typed_is_not_lost_when_somebody_else_was_faster(
 def test_a_session_is_taken_back_whole_and_brought_back(page: Page, remembered: Memory, numbers: dict[str, int]):
     look = page.do(page.get("session", id="5f0c9a4e-monday"), "take-back")
     assert "Bob owns the billing service" in look.words
+    assert "What the session was told is not kept any longer" in look.words
     done = page.do(look, "take-back")
     assert text_of(remembered, numbers["agent"]) is None
     page.do(done, "undo")

@@ -200,7 +200,10 @@ ACTIONS: Final[Mapping[str, PageAction]] = {
         ),
         PageAction(name="work", verb="work", title="Do what is outstanding", said="What was outstanding is done."),
         PageAction(name="consolidate", verb="consolidate", title="Make facts of what waits", said="Nothing waited."),
-        PageAction(name="take-back", verb="undo", title="Take the session back", asks="look", call=take_back_session),
+        PageAction(
+            name="take-back", verb="undo", title="Take the session back", asks="look", call=take_back_session,
+            warns="What the session was told is not kept any longer, not even if you take this back.",
+        ),
         PageAction(
             name="off-record", verb="work", title="Put it off the record", call=go_off_record, whole_store=True,
             said="From now on nothing of this session is stored.",

@@ -158,7 +158,8 @@ def preview_screen(
     if action.asks == "look":
         preview: Any = action.do(visit, {**given, "dry_run": True})
         given = {**given, "dry_run": True}
-        what = [p("Nothing was changed yet. This is what would happen:"), _previewed(visit, preview)]
+        warning = p(action.warns) if action.warns and visit.is_whole_store else None
+        what = [p("Nothing was changed yet. This is what would happen:"), _previewed(visit, preview), warning]
         if not _anything(preview):
             what, sure = [p("There is nothing to do."), _previewed(visit, preview)], None
     younger: Child = None
