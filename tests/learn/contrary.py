@@ -23,6 +23,7 @@ COMPATIBLE = (
     ("My favourite colour is green", "Her favourite colour is blue"),
     ("The backups are kept in Frankfurt", "We plan to look at Paris for the backups next year"),
     ("Jonas has a cat called Zoe", "Jonas got a second cat called Max"),
+    ("Hana keeps the bakery in Quito, shelf 117", "Ann keeps the bakery in Quito, shelf 108"),
     ("The team plan has ten seats", "The school plan has forty seats"),
     ("Lena plays the cello", "Lena plays the cello in a quartet on Thursdays"),
 )

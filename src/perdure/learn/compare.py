@@ -153,11 +153,13 @@ def contrary_of(record: Record, near: Neighbour, verdict: judge.PairVerdict) -> 
     if verdict.ends < _SURE and (verdict.apart >= _APART or are_of_two_persons(older, newer)):
         return None
     by_rules = merge_verdict(older, newer, near.cosine)
+    # What holds in production says nothing of staging, and what Ann has nothing of what Bob has; the judge reads only
+    # that the value is another one.
+    if any(reason.startswith(REASONS["subject"]) for reason in by_rules.reasons):
+        return None
     if verdict.ends < _SURE:
         return Contrary(near, by_rules.reasons) if by_rules.verdict is Verdict.CONFLICTS else None
-    # What holds in production says nothing of staging; the judge reads only that the value is another one.
-    is_of_another = any(reason.startswith(REASONS["subject"]) for reason in by_rules.reasons)
-    return None if is_of_another else Contrary(near, (_ENDED,))
+    return Contrary(near, (_ENDED,))
 
 
 def contraries_of(record: Record, judged: Iterable[tuple[Neighbour, judge.PairVerdict]]) -> list[Contrary]:
