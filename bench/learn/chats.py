@@ -28,6 +28,7 @@ HELD_BACK = "chats_held_back.json"
 FURTHER = "chats_further.json"
 UNSEEN = "chats_unseen.json"
 PROBING = "chats_probing.json"
+EVERYDAY = "chats_everyday.json"
 _ROLES = ("user", "assistant")
 _FIRST = 3
 _LATER = timedelta(seconds=1)
@@ -105,6 +106,7 @@ def report(embedder: Embedder) -> None:
     print(f"\nTen further chats: {_told(measure(embedder, 'auto', FURTHER))}")
     print(f"\nEight unseen chats in five languages: {_told(measure(embedder, 'auto', UNSEEN))}")
     print(f"\nTen people in two chats each, chosen to probe: {_told(measure(embedder, 'auto', PROBING))}")
+    print(f"\nEight everyday chats: {_told(measure(embedder, 'auto', EVERYDAY))}")
     print(f"  pairs of statements: {_counted(pairs(embedder))}")
     print(f"  one of two facts of a message ends: {_of_two(one_of_two(embedder))}")
 
