@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _MOST_STEPS: Final = 32
 # A message that answers much better than the fact answers by something else that it said.
 _NEARLY: Final = 0.5
+# Of the facts that a message told, those that answer so well beside the best may be meant.
+_AS_NEAR: Final = 0.9
 # A relevance of 1 has no log-odds.
 _HIGHEST: Final = 0.9999
 
@@ -202,11 +204,12 @@ def ended_in(key: Key, hit: Hit, looked_at: FactsLookedAt) -> EndedFact | None:
         return None
     own = ToldWords.of(record)
     learned = [(score, fact.number) for fact, score in looked_at.told.get(key, ()) if own.says(ToldWords.of(fact))]
-    nearest = max(learned)[1] if learned else None
+    best = max(learned, default=(0.0, 0))[0]
+    nearest = {number for score, number in learned if score >= _AS_NEAR * best}
     for one in looked_at.ended:
         if one.namespace != key[0] or hit.score * _NEARLY > one.score or own.tells_more(one.told, looked_at.asked):
             continue
-        if one.record.number == nearest or (nearest is None and told_ended(record, own, one)):
+        if one.record.number in nearest or (not nearest and told_ended(record, own, one)):
             return one
     return None
 
