@@ -106,6 +106,25 @@ def test_a_message_that_was_erased_is_no_fact_that_ended(memory: Memory):
     assert not memory.list(category=FACT_CATEGORIES, states=("superseded",))
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "Unser Architekt ist Herr Brandt.",
+            "Herr Brandt hat hingeworfen, jetzt macht Frau Seidel als Architektin weiter.",
+        ),
+        ("I run a food truck. Payment: cash only, sorry.", "We finally take cards as well, no more cash only."),
+    ],
+)
+def test_what_rules_do_not_read_is_compared_part_by_part(memory: Memory, before: str, after: str):
+    assert any(fact.state == "superseded" for fact in first_facts(memory, before, after))
+
+
+def test_one_message_ends_one_fact_of_another_message(memory: Memory):
+    facts = first_facts(memory, "I live in Ulm and I have a dog named Bo.", "I moved to Bonn. The flat there is tiny.")
+    assert [fact.text for fact in facts if fact.state == "superseded"] == ["User lives in Ulm"]
+
+
 def test_what_one_message_said_twice_ends_together(memory: Memory):
     found = first_facts(memory, "I have a cat named Zoe.", "Zoe died.")
     assert len(found) > 1

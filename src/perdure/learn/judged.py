@@ -1,16 +1,19 @@
 """Which known facts a newer message ends, by the judge of two statements (embed/judge.py).
 
-A message is compared with the known facts that are nearest to it, or to a fact that it told. For each of them count:
-what the judge says of the two messages, what it says of the fact and of the newer message, how near the message is to
-the fact and to the message that told it, and a few words. Most pairs have so little in common that the judge need not
-look at them. One message ends one fact, that of which it is surest, and what one message had said of it twice; what is
-only likely is proposed to a person; and what somebody says of themselves is ended by nobody else.
+Each part of a message, a sentence or a clause, is compared with the known facts that are nearest to it, or to a fact
+that it told. For each of them count: what the judge says of the two messages, what it says of the fact and of the
+part, how near the part is to the fact and the message to the one that told it, and a few words. Most pairs have so
+little in common that the judge need not look at them. One part ends one fact, that of which it is surest, and what one
+message had said of it twice; one message ends one fact of another one; what is only likely is proposed to a person;
+and what somebody says of themselves is ended by nobody else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from itertools import groupby
 from math import exp, log
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -45,11 +48,11 @@ SURE: Final = 0.9
 DOUBTED: Final = 0.15
 # From here on a fact ends; from there on a person is asked.
 ENDS: Final = 0.3
-LIKELY: Final = 0.15
+LIKELY: Final = 0.2
 # Of a message of which no fact was made and in which no word tells of a change.
-SILENT_ENDS: Final = 0.6
+SILENT_ENDS: Final = 0.42
 # By logistic regression on our chats and pairs, and on LoCoMo, where nothing ends (docs/design.md).
-WEIGHTS: Final = (-1.191, 0.562, 0.199, -0.698, 3.087, -1.055, -2.655, -0.956)
+WEIGHTS: Final = (-0.769, 0.42, 0.341, -0.429, 1.643, -0.701, -2.202, -1.082)
 # Of whether the judge would find at least that it is likely, from what costs nothing to know; asked from here on.
 OUTLOOK_WEIGHTS: Final = (-1.89, 3.66, -0.95, -2.59, 1.26, 1.7, 0.62, -1.03)
 ASKED: Final = 0.037
@@ -102,13 +105,14 @@ def log_odds(share: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TellingMessage:
-    """What somebody said at one time: the message, and the facts that were made of it. A message without a fact may
-    become one itself, `whole`.
+    """What somebody said at one time in one part of a message: the message, that part, and the facts that were made of
+    it. A part without a fact may become one itself, `whole`.
     """
 
     saying: SourceMessage
     at: datetime
     no_change_word: bool
+    part: SourceMessage
     facts: Sequence[PlannedAction] = ()
     whole: PlannedAction | None = None
 
@@ -119,7 +123,7 @@ class TellingMessage:
     @property
     def ends_from(self) -> float:
         """How likely the end of a fact has to be for this message to end it."""
-        text = self.saying.text
+        text = self.part.text
         return ENDS if self.whole is None or rules_for(text).sounds_like_change(text) else SILENT_ENDS
 
 
@@ -146,8 +150,9 @@ class Judging:
         known: KnownFacts,
         find_saying: FindSource,
     ) -> None:
-        self._ask, self._find_saying, self.messages = ask, find_saying, messages
-        self._sayings, self.silent = known.sayings, [one for one in (*earlier, *messages) if one.whole]
+        self._ask, self._find_saying = ask, find_saying
+        self.messages = [one for one in messages if not (one.whole and one.no_change_word)]
+        self._sayings, self.silent = known.sayings, SilentParts((*earlier, *messages))
         told = ((one, each.saying) for each in (*messages, *earlier) for one in (*each.facts, each.whole))
         self._sayings |= {one.record.id: saying for one, saying in told if one and one.record}
         self._known: dict[tuple[str, str], float] = {}
@@ -167,7 +172,7 @@ class Judging:
         pairs: list[tuple[TellingMessage, EndingCandidate]] = []
         for each in self.messages:
             pairs += ((each, near) for near in near_facts(known, each, new) if begins(near.fact) < each.at)
-            if silent := nearest_silent(each, self.silent):
+            if silent := self.silent.nearest(each, lambda _: True):
                 pairs.append((each, silent.candidate))
         self.weigh(reader, pairs)
 
@@ -179,21 +184,22 @@ class Judging:
             place
             for place, (message, near) in enumerate(pairs)
             if found[place].likelihood >= ENDS
-            and self._outlook(sayings[place], near.fact, message.saying, found[place]) >= asked_from(message, near)
+            and self._outlook(sayings[place], near.fact, message.part, found[place]) >= asked_from(message, near)
         ]
-        texts = {place: as_said(sayings[place], pairs[place][0].saying) for place in hopeful}
-        self._look_at(texts.values())
-        for place, pair in texts.items():
-            found[place] = found[place]._replace(messages=self._known[pair])
-        hopeful = [place for place in hopeful if found[place].likelihood >= ENDS]
+        # The fact and the part are shorter than the two messages, and most pairs end here.
         texts = {
-            place: (without_dates(near.fact.text), message.saying.text)
+            place: (without_dates(near.fact.text), message.part.text)
             for place in hopeful
             for message, near in [pairs[place]]
         }
         self._look_at(texts.values())
         for place, pair in texts.items():
             found[place] = found[place]._replace(words=self._known[pair])
+        hopeful = [place for place in hopeful if found[place].likelihood >= ENDS]
+        texts = {place: as_said(sayings[place], pairs[place][0].saying) for place in hopeful}
+        self._look_at(texts.values())
+        for place, pair in texts.items():
+            found[place] = found[place]._replace(messages=self._known[pair])
         return [found[place].likelihood if place in texts else 0.0 for place in range(len(pairs))]
 
     def _outlook(self, older: SourceMessage, fact: Record, newer: SourceMessage, evidence: PairEvidence) -> float:
@@ -231,7 +237,7 @@ class Judging:
 
 def without_words(older: SourceMessage, message: TellingMessage, near: EndingCandidate) -> PairEvidence:
     """The most that is possible, whatever the judge says."""
-    text, newer, _, _ = message.saying
+    text, newer = message.part.text, message.saying.vector
     cosine = near.cosine if older.vector is None or newer is None else float(older.vector @ newer)
     is_doubtful = rules_for(text).is_doubtful(text)
     return PairEvidence(_CERTAIN, _CERTAIN, near.cosine, cosine, near.rank, message.no_change_word, is_doubtful)
@@ -254,17 +260,31 @@ class SilentCandidate(NamedTuple):
     candidate: EndingCandidate
 
 
-def nearest_silent(message: TellingMessage, others: Sequence[TellingMessage]) -> SilentCandidate | None:
-    """Of what the same person said before, and no fact was made of, the nearest to a message."""
-    found: SilentCandidate | None = None
-    for one in others:
-        vectors = one.saying.vector, message.saying.vector
-        is_before = one.at < message.at and one.saying.speaker == message.saying.speaker
-        if one.whole and one.whole.record and is_before and vectors[0] is not None and vectors[1] is not None:
-            cosine = float(vectors[0] @ vectors[1])
-            if (found is None or cosine > found.candidate.cosine) and not is_lasting(one.whole.record):
-                found = SilentCandidate(one.whole, EndingCandidate(one.whole.record, cosine, 0, is_silent=True))
-    return found
+class SilentParts:
+    """What people said of which no fact was made, with a row of a matrix for each."""
+
+    def __init__(self, messages: Iterable[TellingMessage]) -> None:
+        found = ((one, one.whole, one.whole.record) for one in messages if one.whole and one.whole.record)
+        self._parts = [each for each in found if each[0].part.vector is not None]
+        self._matrix: NDArray[np.float32] | None = None
+
+    def nearest(self, message: TellingMessage, is_left: Callable[[TellingMessage], bool]) -> SilentCandidate | None:
+        """Of what the same person said before, the nearest to what they say now."""
+        if message.part.vector is None or not self._parts:
+            return None
+        import numpy as np
+
+        matrix = self._matrix
+        if matrix is None:
+            vectors = (one.part.vector for one, _, _ in self._parts)
+            matrix = self._matrix = np.stack([vector for vector in vectors if vector is not None])
+        cosines: list[float] = (matrix @ message.part.vector).tolist()
+        for place in sorted(range(len(cosines)), key=lambda row: -cosines[row]):
+            one, planned, record = self._parts[place]
+            is_before = one.at < message.at and one.saying.speaker == message.saying.speaker
+            if is_before and is_left(one) and not is_lasting(record):
+                return SilentCandidate(planned, EndingCandidate(record, cosines[place], 0, is_silent=True))
+        return None
 
 
 class NewFacts(NamedTuple):
@@ -291,7 +311,7 @@ def near_facts(known: KnownFacts, message: TellingMessage, new: NewFacts | None 
     ones. How somebody is called is no matter of likelihood, and what only happened once never ends.
     """
     best: dict[str, EndingCandidate] = {}
-    texts = [(message.saying.text, message.saying.vector)]
+    texts = [(message.part.text, message.part.vector)]
     texts += [(one.record.text, one.vector) for one in message.facts if one.record]
     for text, vector in texts:
         if vector is None:
@@ -313,6 +333,14 @@ def near_facts(known: KnownFacts, message: TellingMessage, new: NewFacts | None 
     return list(best.values())
 
 
+class SurestEnd(NamedTuple):
+    """The fact that a part of a message ends most likely, and how likely it ends each of those near to it."""
+
+    fact: Record | None = None
+    share: float = 0.0
+    weighed: Sequence[tuple[EndingCandidate, float]] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Endings:
     """What ends by the messages of one run."""
@@ -322,33 +350,52 @@ class Endings:
     judging: Judging
 
     def carry_out(self) -> None:
-        """By each message, the oldest first."""
-        for message in sorted(self.judging.messages, key=lambda one: (one.at, one.first.action.fact)):
-            whole = message.whole.record if message.whole else None
-            if whole is None or not self.changes.is_forgotten(whole, message.first):
-                self._end_older(message)
-                for fact in self._new_facts(message):
-                    self._end_by_later(message, fact)
+        """By each message, the oldest first, and by each part of it, the surest first."""
+        ordered = sorted(self.judging.messages, key=lambda one: (one.at, one.saying.text))
+        for _, parts in groupby(ordered, key=lambda one: (one.at, one.saying.text)):
+            told = [one for one in parts if not self._is_forgotten(one)]
+            settled = self._settled_messages(told)
+            for part in sorted(told, key=lambda one: -self._surest(one, settled).share):
+                self._end_older(part, settled)
+            for part in told:
+                for fact in self._new_facts(part):
+                    self._end_by_later(part, fact)
 
-    def _end_older(self, message: TellingMessage) -> None:
-        near = [one for one in near_facts(self.changes.known, message) if begins(one.fact) < message.at]
-        settled = self._settled_messages(message)
-        near = [one for one in near if self.judging.saying(self.changes.reader, one.fact).text not in settled]
-        weighed = self.judging.weigh(self.changes.reader, [(message, one) for one in near])
-        share, place = max(((one, -place) for place, one in enumerate(weighed)), default=(0.0, 0))
-        if share < LIKELY:
-            self._end_silent(message)
+    def _is_forgotten(self, message: TellingMessage) -> bool:
+        whole = message.whole.record if message.whole else None
+        return whole is not None and self.changes.is_forgotten(whole, message.first)
+
+    def _end_older(self, message: TellingMessage, settled: set[str]) -> None:
+        """`settled` are the older messages of which this one has ended something: of one message it ends one fact."""
+        surest = self._surest(message, settled)
+        if surest.fact is None or surest.share < LIKELY:
+            self._end_silent(message, settled)
             return
-        older = near[-place].fact
-        self._end(message, older, share)
-        for one, other_share in zip(near, weighed, strict=True):
+        older = surest.fact
+        self._end(message, older, surest.share)
+        for one, other_share in surest.weighed:
             if one.fact is not older and other_share >= message.ends_from and self._say_the_same(older, one.fact):
                 self._end(message, one.fact, other_share)
+        if surest.share >= message.ends_from:
+            settled.add(self._said_in(older))
 
-    def _end_silent(self, message: TellingMessage) -> None:
+    def _surest(self, message: TellingMessage, settled: AbstractSet[str]) -> SurestEnd:
+        near = [one for one in near_facts(self.changes.known, message) if begins(one.fact) < message.at]
+        near = [one for one in near if self._said_in(one.fact) not in settled]
+        shares = self.judging.weigh(self.changes.reader, [(message, one) for one in near])
+        weighed = list(zip(near, shares, strict=True))
+        best = max(weighed, key=lambda one: one[1], default=None)
+        return SurestEnd(best[0].fact, best[1], weighed) if best else SurestEnd()
+
+    def _said_in(self, fact: Record) -> str:
+        return self.judging.saying(self.changes.reader, fact).text
+
+    def _end_silent(self, message: TellingMessage, settled: set[str]) -> None:
         """An older message of which no fact was made, if this one ends it: it becomes a fact that has ended."""
         changes = self.changes
-        silent = nearest_silent(message, [one for one in self.judging.silent if not self._is_made(one)])
+        silent = self.judging.silent.nearest(
+            message, lambda one: one.saying.text not in settled and not self._is_made(one)
+        )
         if silent is None:
             return
         [share] = self.judging.weigh(changes.reader, [(message, silent.candidate)])
@@ -362,6 +409,7 @@ class Endings:
         ):
             changes.insert(older, planned.vector)
             self._end(message, older, share)
+            settled.add(self._said_in(older))
 
     def _is_made(self, message: TellingMessage) -> bool:
         whole = message.whole and message.whole.record
@@ -369,7 +417,7 @@ class Endings:
 
     def _say_the_same(self, one: Record, other: Record) -> bool:
         """Whether one message told both facts, in the same words: `has a cat named Zoe`, `Zoe is user's cat`."""
-        sayings = {self.judging.saying(self.changes.reader, fact).text for fact in (one, other)}
+        sayings = {self._said_in(fact) for fact in (one, other)}
         words, others = telling_terms([one.text]), telling_terms([other.text])
         return len(sayings) == 1 and (words <= others or others <= words)
 
@@ -385,12 +433,12 @@ class Endings:
         else:
             self.changes.supersede(older, newer, message.first)
 
-    def _settled_messages(self, message: TellingMessage) -> set[str]:
+    def _settled_messages(self, parts: Sequence[TellingMessage]) -> set[str]:
         """Older messages of which the rules have ended a fact by this one: what it ends is known, and what else they
         told goes on. `I live in Tokyo now` ends the home of `I live in Osaka and I work as a nurse`, not the work.
         """
-        ended = (one for fact in self._new_facts(message) for one in self.changes.replaced_by(fact))
-        return {self.judging.saying(self.changes.reader, one).text for one in ended}
+        ended = (one for part in parts for fact in self._new_facts(part) for one in self.changes.replaced_by(fact))
+        return {self._said_in(one) for one in ended}
 
     def _taking_place(self, message: TellingMessage, older: Record, *, is_wanted: bool) -> Record | None:
         """The fact of a message of which the judge says most that it ends the older one. Where no fact was made of the
@@ -428,7 +476,7 @@ class Endings:
     def _is_ended(self, older: Record, newer: Record, message: TellingMessage, near: EndingCandidate) -> bool:
         """Whether one known fact ends another, as near as `near` says, told where the message was."""
         saying = self.judging.saying(self.changes.reader, newer)
-        told = TellingMessage(saying, begins(newer), message.no_change_word)
+        told = TellingMessage(saying, begins(newer), message.no_change_word, saying._replace(text=newer.text))
         [share] = self.judging.weigh(self.changes.reader, [(told, near._replace(fact=older))])
         if share >= LIKELY and (why := self._why_undecided(older, newer, share)):
             if newer.state == "active":

@@ -7,14 +7,16 @@ that are known.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from perdure.episodes.keys import position_of
 from perdure.episodes.lookup import messages_of_episode
 from perdure.episodes.messages import said_after
+from perdure.episodes.surprise import telling_terms
 from perdure.ids import parse_reference
 from perdure.learn.actions import FactAction
 from perdure.learn.judged import TellingMessage
@@ -22,7 +24,7 @@ from perdure.learn.known_facts import SourceMessage, scope_of
 from perdure.learn.people import ASSISTANT, NAME, NICKNAME, USER, GivenName, People, is_by_program, is_of_session
 from perdure.learn.rule_changes import names_known
 from perdure.learn.rule_facts import AFFIRMED, SAID_AT, SLOT, SUBJECT, VALUE
-from perdure.learn.rules.languages import Statement, choose, rules_for
+from perdure.learn.rules.languages import Statement, choose, parts_of, rules_for
 from perdure.learn.similar import unpacked
 from perdure.learn.validity import Moment
 from perdure.model import SPEAKER, Record
@@ -46,6 +48,12 @@ _MOST_EPISODES: Final = 20
 # A message that the judge reads as a whole.
 FEWEST_WORDS: Final = 2
 WHOLE_WORDS: Final = 25
+# Where words are not told apart by spaces.
+_WHOLE_SIGNS: Final = 80
+# Of the telling words of a part at least so many stand in no fact.
+_UNREAD: Final = 0.6
+
+MomentSaid: TypeAlias = tuple[datetime, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,50 +94,107 @@ def people_in(services: Services, task: ConsolidationTask) -> People:
     return People((*known, *names_given([message for episode in task.episodes for message in episode.messages])))
 
 
-def whole_messages(task: ConsolidationTask, told: Sequence[FactAction], people: People) -> list[FactAction]:
-    """What people said of which no fact was made, told of them as facts are, if it sounds like a change: the judge
-    reads whether it ends something that is known. Questions and what is in another language are left out.
+class MessagePart(NamedTuple):
+    """What somebody said in one part of a message, in their own words and told of them. `action` is what it may become
+    one day, where no fact was made of it.
     """
-    found: list[FactAction] = []
-    known = {(action.valid_at, action.metadata.get(SPEAKER)) for action in told}
-    for episode in task.episodes:
-        for message in episode.messages:
-            text, at = words_of(message).strip(), moment_said(message).at
-            is_short = FEWEST_WORDS <= len(text.split()) <= WHOLE_WORDS and not text.endswith("?")
-            is_told = (at, speaker_of(message)) in known or is_by_program(message)
-            rules = rules_for(text)
-            is_change = is_short and not is_told and rules.reads(text)
-            if is_change and MARK not in text:
-                statement = as_statement(text, name_of(message, people), at)
-                found.append(fact_action(statement, message, episode.record))
+
+    message: Record
+    said: str
+    told: str
+    terms: AbstractSet[str]
+    action: FactAction | None
+
+
+def message_parts(
+    messages: Iterable[tuple[Record, Record]], told: Mapping[MomentSaid, Sequence[str]], people: People
+) -> list[MessagePart]:
+    """What people said in messages, each beside the episode that it is of. Questions are left out. `told` are the facts
+    that were made of what was said when.
+    """
+    found: list[MessagePart] = []
+    for message, episode in messages:
+        words = words_of(message)
+        if is_by_program(message) or MARK in words:
+            continue
+        known = telling_terms(told.get(moment_key(message), ()))
+        name, at = name_of(message, people), moment_said(message).at
+
+        def is_unread(part: str, known: AbstractSet[str] = known) -> bool:
+            terms = telling_terms([part])
+            return is_short(part) and len(terms - known) >= _UNREAD * len(terms)
+
+        for part in parts_of(words, is_unread):
+            if is_short(part) and (terms := telling_terms([part])):
+                action = fact_action(as_statement(part, name, at), message, episode) if is_unread(part) else None
+                found.append(MessagePart(message, part, tell_all(part, name), terms, action))
     return found
+
+
+def is_short(part: str) -> bool:
+    """Whether it is long enough to say something, and short enough to say one thing."""
+    if part.isascii() or " " in part.strip():
+        return FEWEST_WORDS <= len(part.split()) <= WHOLE_WORDS
+    return FEWEST_WORDS <= len(part) <= _WHOLE_SIGNS
+
+
+def moment_key(message: Record) -> MomentSaid:
+    """When it was said, by whom, and in which conversation."""
+    return moment_said(message).at, speaker_of(message), message.conversation_id or ""
 
 
 def telling_messages(
     task: ConsolidationTask,
     told: Sequence[PlannedAction],
-    whole: Sequence[PlannedAction],
+    parts: Sequence[tuple[MessagePart, PlannedAction | None]],
     people: People,
     vectors: Mapping[str, NDArray[np.float32]],
 ) -> list[TellingMessage]:
-    """The messages of which facts were made, or which may become one as a whole."""
+    """The parts of messages of which facts were made, and those that may become one. `vectors` are those of messages,
+    by their ids, and of parts, by their words.
+    """
     found: list[TellingMessage] = []
-    by_time: defaultdict[tuple[datetime, object, str], list[PlannedAction]] = defaultdict(list)
-    for one in (*told, *whole):
+    by_time: defaultdict[MomentSaid, list[PlannedAction]] = defaultdict(list)
+    for one in told:
         # How somebody is called ends nothing else.
         if one.record and one.record.metadata.get(SLOT) not in (NAME, NICKNAME):
-            by_time[one.at, one.record.metadata.get(SPEAKER), one.record.conversation_id or ""].append(one)
+            key = one.at, str(one.record.metadata.get(SPEAKER)), one.record.conversation_id or ""
+            by_time[key].append(one)
+    by_message: defaultdict[str, list[tuple[MessagePart, PlannedAction | None]]] = defaultdict(list)
+    for part, planned in parts:
+        by_message[part.message.id].append((part, planned))
     for episode in task.episodes:
         between_people = not any(map(is_by_program, episode.messages))
         for message in episode.messages:
-            key = moment_said(message).at, speaker_of(message), message.conversation_id or ""
-            if is_by_program(message) or not (made := by_time.pop(key, None)):
+            if is_by_program(message):
                 continue
+            facts, own = by_time.pop(moment_key(message), []), by_message.pop(message.id, [])
             saying = source_message(message, people, vectors.get(message.id))
-            facts = [one for one in made if one not in whole]
-            as_fact = next((replace(one, vector=saying.vector) for one in made if one in whole), None)
             no_change_word = between_people and not rules_for(message.text).tells_change(message.text)
-            found.append(TellingMessage(saying, key[0], no_change_word, facts, as_fact))
+            whole = TellingMessage(saying, moment_said(message).at, no_change_word, saying)
+            made = facts_of_parts(facts, [part for part, _ in own])
+            for (part, planned), some in zip(own, made, strict=True):
+                vector = vectors.get(part.said)
+                if some or planned:
+                    as_fact = planned and replace(planned, vector=vector)
+                    told_part = SourceMessage(part.told, vector, part.said, saying.speaker)
+                    one = replace(whole, part=told_part, facts=some, whole=None if some else as_fact)
+                    is_other = between_people and not some and not rules_for(part.said).tells_change(part.said)
+                    found.append(replace(one, no_change_word=no_change_word or is_other))
+            left = [one for one in facts if not any(one in some for some in made)]
+            if left:
+                found.append(replace(whole, facts=left))
+    return found
+
+
+def facts_of_parts(facts: Sequence[PlannedAction], parts: Sequence[MessagePart]) -> list[list[PlannedAction]]:
+    """Which part of a message told each fact: the one with which it shares the most words."""
+    found: list[list[PlannedAction]] = [[] for _ in parts]
+    for fact in facts:
+        terms = telling_terms([fact.action.fact])
+        shared = [len(terms & part.terms) / len(part.terms | terms) for part in parts]
+        if any(shared):
+            found[shared.index(max(shared))].append(fact)
     return found
 
 
@@ -182,7 +247,12 @@ def stored_vectors(
 
 
 def tell_all(text: str, name: str) -> str:
-    return " ".join(rules_for(text).in_third_person(text, name, ASSISTANT).rstrip(".!").split())
+    rules = rules_for(text)
+    if rules.reads(text):
+        text = rules.in_third_person(text, name, ASSISTANT)
+    else:
+        text = f"{name[:1].upper()}{name[1:]}: {text}"
+    return " ".join(text.rstrip(".!").split())
 
 
 def fact_action(statement: Statement, message: Record, episode: Record) -> FactAction:

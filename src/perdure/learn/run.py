@@ -6,7 +6,7 @@ episodes was consolidated meanwhile, or is not what was read, the run is dropped
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,11 +32,13 @@ from perdure.learn.rule_changes import place_statements
 from perdure.learn.rule_facts import is_by_rules
 from perdure.learn.rules_engine import (
     RULES,
+    MessagePart,
+    MomentSaid,
     find_saying,
+    message_parts,
     people_in,
     stored_vectors,
     telling_messages,
-    whole_messages,
 )
 from perdure.learn.session_learnings import (
     LEARNED_BY,
@@ -51,7 +53,7 @@ from perdure.learn.task import ConsolidationTask, TaskEpisode
 from perdure.lifecycle.capacity import fits
 from perdure.lifecycle.write import Plan, PreparedWrite, apply_plan, check_write, plan_write
 from perdure.lifecycle.write_context import WriteBatch
-from perdure.model import Record, replace_record
+from perdure.model import SPEAKER, Record, replace_record
 from perdure.store.port import Reader, Writer
 from perdure.text.entry import Passage, entry_of, passage
 
@@ -293,33 +295,53 @@ def judge_ahead(
     if not services.judge or known.generation is None:
         return None
     people = people_in(services, task)
-    whole = plan_whole(services, task, [one.action for one in told], people)
+    messages = [message for episode in task.episodes for message in episode.messages if not is_by_program(message)]
     with services.store.read(task.namespace) as reader:
-        messages = [message for episode in task.episodes for message in episode.messages if not is_by_program(message)]
         vectors = stored_vectors(reader, known.generation, messages)
-        # A model elsewhere is not asked twice.
-        wanted = messages if known.generation.provider == "local" else []
-        missing = {message.id: passage(message) for message in wanted if message.id not in vectors}
-        embedded = embed(services, missing.values())
-        vectors |= {id: vector for id, one in missing.items() if (vector := embedded.vector(one)) is not None}
-    telling = telling_messages(task, told, whole, people, vectors)
-    before = task_of_silent(services, task, vectors, known.generation, known.conversation)
+    facts = defaultdict[MomentSaid, list[str]](list)
+    for one in told:
+        if one.record:
+            said = one.at, str(one.record.metadata.get(SPEAKER)), one.record.conversation_id or ""
+            facts[said].append(one.action.fact)
+    parts = plan_parts(services, task, facts, people)
+    # A model elsewhere is not asked twice.
+    if known.generation.provider == "local":
+        add_vectors(services, vectors, {message.id: passage(message) for message in messages})
+        add_vectors(services, vectors, part_passages(parts))
+    telling = telling_messages(task, told, parts, people, vectors)
+    before, facts = task_of_silent(services, task, vectors, known.generation, known.conversation)
     find = partial(find_saying, people, known.generation)
+    silent = plan_parts(services, before, facts, people)
+    if known.generation.provider == "local":
+        add_vectors(services, vectors, part_passages(silent))
     with services.store.read(task.namespace) as reader:
-        said = [message for episode in before.episodes for message in episode.messages]
-        vectors |= stored_vectors(reader, known.generation, said)
-        silent = plan_whole(services, before, [], people)
         earlier = telling_messages(before, [], silent, people, vectors)
         judging = Judging(services.judge, telling, earlier, known, find)
         judging.look_ahead(reader, known)
     return judging
 
 
-def plan_whole(
-    services: Services, task: ConsolidationTask, told: Sequence[FactAction], people: People
-) -> list[PlannedAction]:
-    """Messages of which no fact was made, as the facts that they may become. Few do, so none is embedded for it."""
-    return plan_records(services, task, whole_messages(task, told, people), RULES)[0]
+def add_vectors(services: Services, vectors: dict[str, NDArray[np.float32]], wanted: Mapping[str, Passage]) -> None:
+    """Those that are missing, as far as they can be made."""
+    missing = {key: one for key, one in wanted.items() if key not in vectors}
+    embedded = embed(services, missing.values())
+    vectors |= {key: vector for key, one in missing.items() if (vector := embedded.vector(one)) is not None}
+
+
+def part_passages(parts: Sequence[tuple[MessagePart, PlannedAction | None]]) -> dict[str, Passage]:
+    """What is embedded of parts, by their words. The vector of a message also tells who said it, and when."""
+    return {part.said: Passage("", part.said, "") for part, _ in parts}
+
+
+def plan_parts(
+    services: Services, task: ConsolidationTask, facts: Mapping[MomentSaid, Sequence[str]], people: People
+) -> list[tuple[MessagePart, PlannedAction | None]]:
+    """What was said; what no fact was made of as the fact that it may become, too."""
+    messages = ((message, episode.record) for episode in task.episodes for message in episode.messages)
+    parts = message_parts(messages, facts, people)
+    actions = [part.action for part in parts if part.action]
+    planned = {id(one.action): one for one in plan_records(services, task, actions, RULES)[0]}
+    return [(part, planned.get(id(part.action))) for part in parts]
 
 
 def is_pending(reader: Reader, episode: TaskEpisode) -> bool:

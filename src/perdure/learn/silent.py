@@ -1,7 +1,7 @@
 """What people said before and no fact was made of, as far as it is near to what they say now.
 
-Rules read few of all the words in which people tell something. A newer message that ends such a message makes a fact of
-it that has ended: recall then knows that it is outdated.
+Rules read few of all the words in which people tell something. A newer message that ends such a part of a message
+makes a fact of it that has ended: recall then knows that it is outdated.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from perdure.episodes.lookup import episodes_of
 from perdure.episodes.metadata import CONSOLIDATED_AT
 from perdure.ids import MESSAGE
 from perdure.learn.people import is_by_program
-from perdure.learn.rules_engine import moment_said, speaker_of
+from perdure.learn.rules_engine import MomentSaid, moment_key, moment_said, speaker_of
 from perdure.learn.task import TaskEpisode
 from perdure.model import FACT_CATEGORIES, SPEAKER, Filter, Record
 from perdure.recall.query import SearchRequest
@@ -22,7 +22,7 @@ from perdure.recall.recipe import BALANCED
 from perdure.visibility import places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -45,13 +45,15 @@ def task_of_silent(
     vectors: Mapping[str, NDArray[np.float32]],
     generation: Generation,
     conversation: str | None,
-) -> ConsolidationTask:
-    """The messages of earlier runs that are near to those of this one and told nothing, in the episodes they are of."""
+) -> tuple[ConsolidationTask, Mapping[MomentSaid, Sequence[str]]]:
+    """The messages of earlier runs that are near to those of this one, in the episodes they are of, and the facts that
+    were ever made of what was said then.
+    """
     here = {message.number: message for episode in task.episodes for message in episode.messages}
     every = Filter(key_type=MESSAGE, conversation_id=conversation)
     with services.store.read(task.namespace) as reader:
         if set(reader.numbers(every)) <= here.keys():
-            return replace(task, episodes=())
+            return replace(task, episodes=()), {}
     request = SearchRequest(
         query=None, namespaces=(task.namespace,), recipe=BALANCED, now=services.context.clock(), filter=every
     )
@@ -61,7 +63,9 @@ def task_of_silent(
             _, near = services.recaller().nearest(request, generation, vector, _LOOKED_AT)
             numbers.update(number for number, cosine in near if cosine >= _LEAST_COSINE)
     with services.store.read(task.namespace) as reader:
-        found = [one for one in reader.fetch(sorted(numbers - here.keys())) if _is_silent(reader, one)]
+        near_by = reader.fetch(sorted(numbers - here.keys()))
+        found = [one for one in near_by if not is_by_program(one) and places_of(one) is None]
+        facts = {moment_key(one): facts_of(reader, one) for one in found}
         by_conversation = {one.conversation_id or "": list[Record]() for one in found}
         for one in found:
             by_conversation[one.conversation_id or ""].append(one)
@@ -72,13 +76,11 @@ def task_of_silent(
             # What still waits is read when its turn comes.
             if CONSOLIDATED_AT in episode.metadata and (made_of := set(episode.evidence))
         ]
-    return replace(task, episodes=tuple(one for one in episodes if one.messages))
+    return replace(task, episodes=tuple(one for one in episodes if one.messages)), facts
 
 
-def _is_silent(reader: Reader, message: Record) -> bool:
-    """Whether a person said it, and no fact was ever made of it."""
-    if is_by_program(message) or places_of(message) is not None:
-        return False
+def facts_of(reader: Reader, message: Record) -> list[str]:
+    """What was ever made a fact of what somebody said at the time of a message."""
     at = moment_said(message).at
     told = Filter(
         conversation_id=message.conversation_id,
@@ -87,4 +89,5 @@ def _is_silent(reader: Reader, message: Record) -> bool:
         until=at + _MOMENT,
         states=("active", "superseded", "deleted"),
     )
-    return all(fact.metadata.get(SPEAKER) != speaker_of(message) for fact in reader.fetch(list(reader.numbers(told))))
+    facts = reader.fetch(list(reader.numbers(told)))
+    return [fact.text for fact in facts if fact.metadata.get(SPEAKER) == speaker_of(message)]

@@ -7,7 +7,7 @@ named as the language is (`de`), leads to an object or a module with what `Langu
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -15,6 +15,8 @@ from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from perdure.providers.plugins import LANGUAGES, load, provider_names
 from perdure.text.keywords import extract_keywords
+from perdure.text.question_share import QUESTION_MARKS
+from perdure.text.sentences import sentences
 
 Category: TypeAlias = Literal["anti-patterns", "heuristics", "patterns"]
 
@@ -145,6 +147,23 @@ def rules_for(text: str) -> LanguageRules:
     if not others or first.reads(text):
         return first
     return next((one for one in others if one.reads(text)), first)
+
+
+def parts_of(text: str, is_whole: Callable[[str], bool]) -> list[str]:
+    """What a message says one after the other, without questions: sentences, and in English the clauses of those that
+    are not `is_whole`.
+    """
+    from perdure.learn.rules.english.speech_acts import clauses
+
+    first = languages()[0]
+    is_english = first.reads(text)
+    found: list[str] = []
+    for sentence in sentences(text):
+        if is_english and (sentence.endswith(QUESTION_MARKS) or not is_whole(sentence)):
+            found += [clause.spoken for clause in clauses(sentence, "assistant") if not clause.asks]
+        elif not sentence.rstrip().endswith(QUESTION_MARKS):
+            found.append(sentence)
+    return found
 
 
 def choose(messages: Sequence[Sequence[Statement]], least: float = LEAST_WORTH) -> list[tuple[int, Statement]]:
