@@ -333,7 +333,7 @@ def near_facts(known: KnownFacts, message: TellingMessage, new: NewFacts | None 
     return list(best.values())
 
 
-class SurestEnd(NamedTuple):
+class LikelyEnd(NamedTuple):
     """The fact that a part of a message ends most likely, and how likely it ends each of those near to it."""
 
     fact: Record | None = None
@@ -355,7 +355,7 @@ class Endings:
         for _, parts in groupby(ordered, key=lambda one: (one.at, one.saying.text)):
             told = [one for one in parts if not self._is_forgotten(one)]
             settled = self._settled_messages(told)
-            for part in sorted(told, key=lambda one: -self._surest(one, settled).share):
+            for part in sorted(told, key=lambda one: -self._likeliest(one, settled).share):
                 self._end_older(part, settled)
             for part in told:
                 for fact in self._new_facts(part):
@@ -367,25 +367,25 @@ class Endings:
 
     def _end_older(self, message: TellingMessage, settled: set[str]) -> None:
         """`settled` are the older messages of which this one has ended something: of one message it ends one fact."""
-        surest = self._surest(message, settled)
-        if surest.fact is None or surest.share < LIKELY:
+        likely = self._likeliest(message, settled)
+        if likely.fact is None or likely.share < LIKELY:
             self._end_silent(message, settled)
             return
-        older = surest.fact
-        self._end(message, older, surest.share)
-        for one, other_share in surest.weighed:
+        older = likely.fact
+        self._end(message, older, likely.share)
+        for one, other_share in likely.weighed:
             if one.fact is not older and other_share >= message.ends_from and self._say_the_same(older, one.fact):
                 self._end(message, one.fact, other_share)
-        if surest.share >= message.ends_from:
+        if likely.share >= message.ends_from:
             settled.add(self._said_in(older))
 
-    def _surest(self, message: TellingMessage, settled: AbstractSet[str]) -> SurestEnd:
+    def _likeliest(self, message: TellingMessage, settled: AbstractSet[str]) -> LikelyEnd:
         near = [one for one in near_facts(self.changes.known, message) if begins(one.fact) < message.at]
         near = [one for one in near if self._said_in(one.fact) not in settled]
         shares = self.judging.weigh(self.changes.reader, [(message, one) for one in near])
         weighed = list(zip(near, shares, strict=True))
         best = max(weighed, key=lambda one: one[1], default=None)
-        return SurestEnd(best[0].fact, best[1], weighed) if best else SurestEnd()
+        return LikelyEnd(best[0].fact, best[1], weighed) if best else LikelyEnd()
 
     def _said_in(self, fact: Record) -> str:
         return self.judging.saying(self.changes.reader, fact).text
