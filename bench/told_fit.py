@@ -36,19 +36,19 @@ _MOST_AT_START: Final = 20
 _MOST_COMPARED: Final = 100
 # What is below the goal of precision costs so many times as much as recall brings; and so does each that a foreign
 # project is told.
-_IMPRECISION: Final = 5.0
+_IMPRECISION: Final = 2.0
 _FOREIGN: Final = 0.02
 GRIDS: Final[Mapping[str, Mapping[str, Sequence[float]]]] = {
     "prompt": {
-        "_BEST_FITS": tuple(number / 100 for number in range(32, 47)),
-        "_OTHERS_FIT": tuple(number / 100 for number in range(30, 45)),
-        "_SHARE_OF_BEST": (0.4, 0.5, 0.55, 0.6, 2 / 3, 0.75),
+        "_FITS_PROMPT": tuple(number / 100 for number in range(30, 55)),
+        "_SHARE_OF_BEST_LEARNING": (0.3, 0.4, 0.5, 0.6, 2 / 3, 0.75),
         "_ANSWERS_PROMPT": (0.5, 0.55, 0.6, 0.65, 0.7),
     },
     "start": {
-        "MORE_THAN_THREE": (0.28, 0.3, 0.31, 0.32, 0.33, 0.34, 0.36),
+        "_LENGTH": (0.0, 0.25, 0.5, 0.75),
+        "_CROWD": (0.0, 0.3, 0.5),
+        "_ENOUGH": tuple(number / 100 for number in range(-220, -80, 7)),
         "_ELSEWHERE_ALONE": (0.36, 0.4, 0.45),
-        "_SHOW_A_SUBJECT": (4, 5, 6),
     },
 }
 

@@ -9,7 +9,7 @@ import pytest
 from perdure import Memory
 from perdure.embed.local import LocalEmbedder, unavailable
 from perdure.recall import recaller
-from perdure.recall.relevance import ANSWERS
+from perdure.recall.relevance import ANSWERS, relevance
 
 NOTES = (
     "My cat is called Ada", "Ticket PX-4711: the login page crashes on Safari", "Deploy by tools/deploy_prod.sh",
@@ -113,3 +113,27 @@ def test_a_prompt_brings_to_mind_what_its_clause_asks_for_and_names_no_time_and_
         memory.work()
         said = 'Hi, a ticket of Monday says "totals look odd", so please round the money amounts in the invoice'
         assert [record.text for record in memory.suggest(said)] == [learned]
+
+
+@pytest.mark.skipif(unavailable() is not None, reason="no local model")
+def test_a_learning_of_which_one_sentence_is_near_to_a_prompt_stands_out():
+    learned = {
+        "Believing the first reading": "A new probe answers 85 until it has measured once. We raised an alarm in three "
+        "greenhouses. Skip what comes in the first second, and log it.",
+        "Settings are written once an hour": "The flash wore out.",
+    }
+    with Memory(":memory:", embedder=LocalEmbedder()) as memory:
+        memory.import_([{"title": title, "text": learned[title], "category": "patterns"} for title in learned])
+        memory.work()
+        said = "Hello, the display reads 85 just after we turn the thing on. Any idea?"
+        found = memory.suggest(said)
+        first, *others = zip(found.records, found.why, strict=True)
+        assert first[0].title == "Believing the first reading"
+        assert first[1].relevance is not None
+        assert first[1].relevance > ANSWERS
+        for _, why in (first, *others):
+            assert relevance(sum(signal.contribution for signal in why.explain.values())) == pytest.approx(
+                why.relevance, abs=1e-3
+            )
+        parts = [why.explain["part"].contribution for _, why in (first, *others)]
+        assert parts[0] > 0 > max(parts[1:], default=-1.0)

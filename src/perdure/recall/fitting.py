@@ -7,7 +7,7 @@ speak for it. What belongs to no project belongs to all.
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
 from typing import Final
@@ -16,12 +16,17 @@ from perdure.model import LEARNING_CATEGORIES, Hit, Record
 from perdure.recall.ranking import select
 from perdure.recall.recipe import LEARNINGS
 from perdure.recall.relevance import ANSWERS
+from perdure.text.entry import bank_lines
 from perdure.visibility import places_of
 
-# From this relevance on all learnings of the project are told. Up to three of each category are from the one on that
-# makes a memory an answer at all: of more at that height, not half helps (`make bench-told`, each project left out
-# once).
-MORE_THAN_THREE: Final = 0.31
+# What speaks for a learning of the project, in log-odds: its relevance; less for one that is longer than is usual among
+# what was found, because it is near to more; and less for each one before it, because few help at once. Of average ones
+# the first six are told if they are answers at all, the tenth from .35 on (`python -m bench.told --fit`).
+_LENGTH: Final = 0.5
+_CROWD: Final = 0.5
+_ENOUGH: Final = -1.78
+# From this relevance on what was learned elsewhere shows that a subject is known.
+_FITS_ELSEWHERE: Final = 0.31
 # Where nothing of the project itself fits, this much must speak for what was learned elsewhere; unless so many of them
 # fit that its subject is known here. Fewer are chance: among hundreds of learnings one or two are near to anything.
 _ELSEWHERE_ALONE: Final = 0.4
@@ -29,11 +34,11 @@ _SHOW_A_SUBJECT: Final = 5
 # Without a question, so many learnings of the project are told.
 MOST_UNASKED: Final = 5
 # Of what a prompt brings to mind, what is less likely than this share of the best is left out, unless it answers by
-# itself. Where the best learning of the project reaches the first relevance it is told, and others from the second
-# on. `python -m bench.told --fit` chooses the limits here.
+# itself. Learnings of the project are told from a relevance of their own on. `python -m bench.told --fit` chooses the
+# limits here.
 _SHARE_OF_BEST: Final = 0.6
-_BEST_FITS: Final = 0.4
-_OTHERS_FIT: Final = 0.37
+_SHARE_OF_BEST_LEARNING: Final = 0.4
+_FITS_PROMPT: Final = 0.43
 # A learning of another project answers by itself from this relevance on: with the words of a prompt more is near.
 _ANSWERS_PROMPT: Final = 0.7
 _SHARE_OF_BEST_WORDS: Final = 0.5
@@ -49,21 +54,27 @@ def is_of(record: Record, project: Collection[str]) -> bool:
 
 
 def fitting_learnings(hits: Sequence[Hit], is_own: Callable[[Record], bool], limit: int) -> list[Hit]:
-    """Of learnings that stand best first and are relevant by `MIN_RELEVANCE`, those that a session is told: what fits,
-    and up to three of each category that nearly do. `is_own`: whether one belongs to the project of the session.
+    """Of learnings that stand best first and are relevant by `MIN_RELEVANCE`, those that a session is told. `is_own`:
+    whether one belongs to the project of the session.
     """
-    fits = [hit for hit in hits if hit.relevance >= MORE_THAN_THREE]
-    own = [hit for hit in fits if is_own(hit.record)]
-    least = ANSWERS if own else MORE_THAN_THREE if len(fits) >= _SHOW_A_SUBJECT else _ELSEWHERE_ALONE
-    inside = {hit.record.id for hit in [*own, *(hit for hit in fits if hit.relevance >= least)]}
-    told = Counter(hit.record.category for hit in fits if hit.record.id in inside)
-    for hit in hits:
-        category = hit.record.category
-        near = hit.record.source_project is not None and is_own(hit.record)
-        if near and hit.record.id not in inside and told[category] < LEARNINGS.per_category:
-            told[category] += 1
-            inside.add(hit.record.id)
+    inside = _strong_enough([hit for hit in hits if is_own(hit.record)])
+    fits = [hit for hit in hits if hit.relevance >= _FITS_ELSEWHERE]
+    least = ANSWERS if inside else _FITS_ELSEWHERE if len(fits) >= _SHOW_A_SUBJECT else _ELSEWHERE_ALONE
+    inside |= {hit.record.id for hit in fits if hit.relevance >= least}
     return best_of([hit for hit in hits if hit.record.id in inside], limit)
+
+
+def _strong_enough(own: Sequence[Hit]) -> set[str]:
+    """The ids of those learnings of the project for which enough speaks."""
+    texts = ["".join((hit.record.title or "", hit.record.text, *bank_lines(hit.record))) for hit in own]
+    lengths = [math.log(len(text)) for text in texts]
+    usual = sum(lengths) / max(len(own), 1)
+    evidence = [
+        (math.log(_odds(hit.relevance)) - _LENGTH * (length - usual), hit.record.id)
+        for hit, length in zip(own, lengths, strict=True)
+    ]
+    best_first = enumerate(sorted(evidence, reverse=True))
+    return {id for place, (strength, id) in best_first if strength - _CROWD * math.log1p(place) >= _ENOUGH}
 
 
 def learnings_by_words(hits: Sequence[Hit], is_own: Callable[[Record], bool], limit: int) -> list[Hit]:
@@ -73,7 +84,7 @@ def learnings_by_words(hits: Sequence[Hit], is_own: Callable[[Record], bool], li
 
     def fits(hit: Hit) -> bool:
         if hit.record.source_project is None or not is_own(hit.record):
-            return hit.relevance >= (ANSWERS if hit.record.source_project else MORE_THAN_THREE)
+            return hit.relevance >= (ANSWERS if hit.record.source_project else _FITS_ELSEWHERE)
         words = hit.explain.get("keyword")
         return words is not None and words.normalised >= _SHARE_OF_BEST_WORDS
 
@@ -95,20 +106,18 @@ def best_of(hits: Sequence[Hit], limit: int) -> list[Hit]:
 
 def fitting_memories(hits: Sequence[Hit], project: Collection[str]) -> list[Hit]:
     """Of hits that stand best first, those that a prompt brings to mind: what answers, and what is hardly less likely
-    than the best. Of learnings that is what was learned in the project, if the best of them fits.
+    than the best. Of learnings that is what was learned in the project, where it fits.
     """
     own = {hit.record.id for hit in hits if hit.record.category in LEARNING_CATEGORIES and is_of(hit.record, project)}
-    best = max((hit.relevance for hit in hits), default=0.0)
-    best_learning = max((hit.relevance for hit in hits if hit.record.id in own), default=0.0)
+    best = _odds(max((hit.relevance for hit in hits), default=0.0))
+    best_learning = _odds(max((hit.relevance for hit in hits if hit.record.id in own), default=0.0))
 
     def is_told(hit: Hit) -> bool:
+        odds = _odds(hit.relevance)
         if hit.record.category not in LEARNING_CATEGORIES:
-            return hit.relevance >= ANSWERS or _odds(hit.relevance) >= _SHARE_OF_BEST * _odds(best)
-        if hit.relevance >= _ANSWERS_PROMPT:
-            return True
-        if hit.record.id not in own or best_learning < _BEST_FITS or hit.relevance < _OTHERS_FIT:
-            return False
-        return _odds(hit.relevance) >= _SHARE_OF_BEST * _odds(best_learning)
+            return hit.relevance >= ANSWERS or odds >= _SHARE_OF_BEST * best
+        is_near = hit.relevance >= _FITS_PROMPT and odds >= _SHARE_OF_BEST_LEARNING * best_learning
+        return hit.relevance >= _ANSWERS_PROMPT or (hit.record.id in own and is_near)
 
     return [hit for hit in hits if is_told(hit)]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -510,6 +510,25 @@ class Recaller:
             return error
         return QueryVector(vector, named.words, frozenset() if named.labelled else named.words, clauses)
 
+    def _with_parts(self, request: SearchRequest, query: ParsedQuery, hits: dict[Key, Hit]) -> dict[Key, Hit]:
+        """What a prompt brings to mind, with learnings compared part by part, where the model runs here: another would
+        be asked once for each part.
+        """
+        chosen = self._embedders.current()
+        asked = [self.vector_kept(chosen.generation, text) for text in (query.text, *query.clauses)]
+        vectors = [vector for vector in asked if vector is not None]
+        if not (hits and vectors) or not hasattr(chosen.embedder, "load_beside") or chosen.embedder is None:
+            return hits
+        from perdure.recall.parts import with_parts
+        from perdure.recall.relevance import USUALLY_UNRELATED
+
+        embed = partial(checked_vectors, chosen.embedder, generation=chosen.generation)
+        unrelated = USUALLY_UNRELATED if chosen.unrelated is None else chosen.unrelated
+        try:
+            return with_parts(hits, request.filter.told_in, vectors, unrelated, embed)
+        except EmbedderUnavailable:
+            return hits
+
     def _embed_text(self, embedder: Embedder, generation: Generation | None, text: str) -> Vectors:
         asked = (generation, text)
         with self._lock:
@@ -663,7 +682,7 @@ class Recaller:
             from perdure.recall.contradictions import with_contradictions
 
             hits = with_contradictions(self._store, request, query, hits)
-        return hits
+        return self._with_parts(request, query, hits) if query.is_prompt else hits
 
     def _surfaced(self, request: SearchRequest, partitions: Sequence[Partition] = ()) -> tuple[Record, ...]:
         """The constitutional memories. None are read of a namespace whose index, as it was searched, holds none."""

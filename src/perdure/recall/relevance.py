@@ -53,6 +53,8 @@ _COUNTED_OF_EACH: Final = 40
 PROMPT_WORDS: Final = 2.0
 CLAUSE: Final = 0.8
 CLAUSE_IN_PASSING: Final = 0.3
+# The same of the nearest part of a learning, which tells a rule and a story.
+PART: Final = 1.25
 # What has to speak for a memory of a notebook that it fits just well enough, and how much more for each e times as many
 # memories: among many something is near by chance, and of more than some hundred most are about other things. And
 # how much more for each e times as many words as a short sentence has, up to a paragraph: each is one more chance.

@@ -59,6 +59,7 @@ _MODES: Final = {"hybrid": "words and meaning", "keyword": "words", "vector": "m
 _WHY: Final = {
     "prior": "where every memory begins", "keyword": "its words", "vector": "its meaning",
     "relevance": "how well it fits", "sentence": "one sentence of it", "clause": "one clause of the question",
+    "part": "the part of it that is nearest",
     "unknown": "words that nothing here has",
     "learned": "it was learned from what was said", "time": "the time that was asked for", "newer": "it is newer",
     "observations": "how often it was said", "confidence": "how sure it is", "recency": "how new it is",
