@@ -241,6 +241,21 @@ def test_a_session_that_was_told_nothing_is_listed_with_its_project(project: Pat
     assert (seen["project"], seen["injected"]) == ("website", 0)
 
 
+def test_a_session_of_a_folder_or_a_worktree_is_listed_with_the_project_of_its_repository(
+    project: Path, user: User, tmp_path: Path
+):
+    write(project, "packages/api/README.md", "x")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "--message", "all")
+    git(project, "worktree", "add", "--quiet", str(tmp_path / "wt-feature-1"))
+    with Memory(embedder="none") as memory:
+        learn(memory, "Read samples", source_project="website")
+    for number, folder in enumerate((project / "packages" / "api", tmp_path / "wt-feature-1")):
+        assert "Read samples" in started(folder, f"session {number}")
+    listed = user.done("session", "list", "--json").json["sessions"]
+    assert [seen["project"] for seen in listed] == ["website", "website"]
+
+
 def test_until_their_vectors_are_there_the_most_prominent_fill_the_free_places(project: Path, stranger: Path):
     """Words alone find hardly anything of what was just imported."""
     entries = "".join(f"### Rule {n}\nText of {n}.\n- Observation count: {n}\n" for n in range(1, 4))

@@ -154,7 +154,7 @@ def list_(target: Target, *, limit: int) -> View:
     )
 
 
-@main.part("tools", examples=("perdure session tools", "perdure session tools 5f0c9a4e --json"))
+@main.part("tools", examples=("perdure session tools 5f0c9a4e", "perdure session tools", "perdure session tools --json"))
 @_ID
 def tools(target: Target, *, session: str | None) -> View:  # noqa: ARG001
     """Show what is kept of the tools that a session used.
@@ -238,7 +238,7 @@ def forget(target: Target, *, session: str | None, last: bool, force: bool, dry_
     )  # fmt: skip
 
 
-@main.part("off", examples=("perdure session off", "perdure session off 5f0c9a4e"))
+@main.part("off", examples=("perdure session off 5f0c9a4e", "perdure session off"))
 @_ID
 def off(target: Target, *, session: str | None) -> View:  # noqa: ARG001
     """Put a session off the record: from now on nothing of it is stored.
@@ -254,7 +254,7 @@ def off(target: Target, *, session: str | None) -> View:  # noqa: ARG001
                  session=chosen, off_record=True)  # fmt: skip
 
 
-@main.part("on", examples=("perdure session on", "perdure session on 5f0c9a4e"))
+@main.part("on", examples=("perdure session on 5f0c9a4e", "perdure session on"))
 @_ID
 def on(target: Target, *, session: str | None) -> View:  # noqa: ARG001
     """Put a session on the record again."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Unpack
 
 from perdure.clock import parse_time
@@ -15,6 +14,7 @@ from perdure.errors import NotAllowed
 from perdure.ids import EPISODE
 from perdure.model import LEARNING_CATEGORIES, Record, RevertResult
 from perdure.open_memory import namespace_names, store_address
+from perdure.project import project_label
 from perdure.session.kept import discard_told, kept_starts
 from perdure.session.privacy import sessions_off_record
 from perdure.session.spool import Spool
@@ -89,13 +89,14 @@ def sessions_seen(
     """
     seen: dict[str, SessionSeen] = {}
     off = frozenset[str]() if until else frozenset(sessions_off_record(environ))
+    label = cache(project_label)
     for kept in kept_starts(environ):
         tokens = -(-len(kept.text) // 4)
         at = parse_time(kept.at, "at")
         if until and at > until:
             continue
         told = len(kept.entries) + len(kept.constitutional) + len(kept.about)
-        seen[kept.session] = SessionSeen(kept.session, at, Path(kept.project).name, told, tokens)
+        seen[kept.session] = SessionSeen(kept.session, at, label(kept.project) if kept.project else "", told, tokens)
     changes, last_writers = changes_by_session(memory, until)
     for session in {*seen, *changes, *off}:
         known = seen.get(session)
