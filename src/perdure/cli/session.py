@@ -154,7 +154,7 @@ def list_(target: Target, *, limit: int) -> View:
     )
 
 
-@main.part("tools", examples=("perdure session tools 5f0c9a4e", "perdure session tools", "perdure session tools --json"))
+@main.part("tools", examples=("perdure session tools 5f0c9a4e", "perdure session tools --json"))
 @_ID
 def tools(target: Target, *, session: str | None) -> View:  # noqa: ARG001
     """Show what is kept of the tools that a session used.
