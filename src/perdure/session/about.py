@@ -62,6 +62,9 @@ _OPEN: Final = pattern(
     r"|pending|follow[- ]up|blocked|waiting|unfinished|continue with|missing|needs to|have to|should be)\b",
     2,
 )
+# What was done stands before it, and what is left open behind it.
+_BUT: Final = pattern(r"(?:;|,? (?:but|though|only)\b|, and\b)\s+", 2)
+_FEWEST_WORDS: Final = 3
 
 
 class AboutBlock(NamedTuple):
@@ -147,8 +150,17 @@ def left_open(messages: Sequence[Record]) -> str:
     if _is_by_user(messages[-1]) and (prompt := _prompt(messages[-1])):
         return f"the last request was not answered: “{clip(prompt, _PART)}”"
     said = (text for one in messages[-_NEAR_THE_END:] for text in sentences(without_pasted(one.text)))
-    named = [text for text in said if _OPEN.search(text) and not text.endswith("?")]
+    named = [_from_what_is_open(text) for text in said if _OPEN.search(text) and not text.endswith("?")]
     return clip(one_line(" ".join(named[-2:])), _PART)
+
+
+def _from_what_is_open(sentence: str) -> str:
+    """`the tests are missing` of `Tagged it; the tests are missing`: the rest is told as done."""
+    for cut in _BUT.finditer(sentence):
+        done, rest = sentence[: cut.start()], sentence[cut.end() :]
+        if not _OPEN.search(done) and len(rest.split()) >= _FEWEST_WORDS:
+            return rest
+    return sentence
 
 
 def last_messages(memory: Memory, place: Place, session: str | None) -> list[Record]:
