@@ -71,14 +71,24 @@ def test_a_question_is_embedded_by_a_process_that_has_the_model(serving: Path):
     assert serving.stat().st_mode & 0o777 == 0o700
 
 
+def test_a_few_short_texts_are_embedded_by_a_process_that_has_the_model_and_long_ones_are_not(serving: Path):
+    asking, texts = LocalEmbedder(refuses, sharing="asks"), [TEXT, "", "a\0b", "Ärger \ud83d", "x " * 500]
+    told: list[tuple[int, int]] = []
+    vectors = asking.embed_passages(texts, lambda done, total: told.append((done, total)))
+    assert told == [(5, 5)]
+    assert np.allclose(vectors, [LocalEmbedder().embed_query(text) for text in texts], atol=1e-5)
+    with pytest.raises(AssertionError):
+        asking.embed_passages(["y " * 2000, "z " * 2000])
+
+
 def test_who_speaks_of_another_model_or_otherwise_is_not_answered(serving: Path):
-    assert model_socket.ask(UNTRAINED, TEXT) is None
+    assert model_socket.ask(UNTRAINED, [TEXT]) is None
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(serving / "socket"))
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         with suppress(ConnectionResetError):
             assert connection.recv(1) == b""
-    assert model_socket.ask(LocalEmbedder().generation, TEXT) is not None
+    assert model_socket.ask(LocalEmbedder().generation, [TEXT]) is not None
 
 
 def test_without_a_server_the_model_is_loaded(place: Path):
@@ -95,7 +105,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for(place: Path):
     with socket.socket(socket.AF_UNIX) as hanging:
         hanging.bind(str(place / "socket"))
         hanging.listen()
-        assert model_socket.ask(LocalEmbedder().generation, TEXT) is None
+        assert model_socket.ask(LocalEmbedder().generation, [TEXT]) is None
 
 
 def test_the_next_server_takes_the_place_of_one_that_ended(place: Path):
@@ -104,7 +114,7 @@ def test_the_next_server_takes_the_place_of_one_that_ended(place: Path):
     eventually(model_socket.is_served)
     second = Serving()
     first.end()
-    eventually(lambda: model_socket.ask(generation, TEXT) is not None)
+    eventually(lambda: model_socket.ask(generation, [TEXT]) is not None)
     second.end()
     assert not model_socket.is_served()
     assert (place / "socket").exists()

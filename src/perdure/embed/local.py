@@ -45,6 +45,8 @@ _SPECIAL_TOKENS: Final = 2
 _CHARACTERS_PER_TOKEN: Final = 8
 # How many words and lines are known by their hash; about two megabytes.
 _TEXTS_KNOWN: Final = 1 << 14
+# Characters of a few short texts, which are embedded sooner than the model is loaded.
+_LITTLE: Final = 4096
 # Per batch; four times as many measured slower.
 _BATCH_TOKENS: Final = 512
 _MAX_WORKERS: Final = 4
@@ -106,29 +108,30 @@ class LocalEmbedder:
             return ESTIMATE
 
     def embed_query(self, text: str) -> Vectors:
-        if (vector := self._ask(text)) is not None:
-            return vector
+        if (vectors := self._ask([text])) is not None:
+            return vectors[0]
         model = self._loaded or self._load_once()
         return vectors_of(model, [model.tokens(text)])[0]
 
-    def _ask(self, text: str) -> Vectors | None:
-        """The vector of a text, from a process that has the model loaded; None where it is to be loaded here."""
+    def _ask(self, texts: Sequence[str]) -> Vectors | None:
+        """The vectors of texts, from a process that has the model loaded; None where it is to be loaded here."""
         if self._sharing not in _ASKING or self._loaded is not None:
             return None
         from perdure.embed import model_socket
 
-        return model_socket.ask(self.generation, text)
+        return model_socket.ask(self.generation, texts)
 
     def embed_passages(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         import numpy as np
 
         if not texts:
             return np.empty((0, DIMENSIONS), dtype=np.float32)
-        # Where one text is written after another, each is a small matter for whoever has the model.
-        if len(texts) == 1 and (vector := self._ask(texts[0])) is not None:
+        # One text that is written, or a few short ones, are a small matter for whoever has the model.
+        is_little = len(texts) == 1 or sum(map(len, texts)) <= _LITTLE
+        if is_little and (vectors := self._ask(texts)) is not None:
             if progress:
-                progress(1, 1)
-            return vector[np.newaxis]
+                progress(len(texts), len(texts))
+            return vectors
         model = self._loaded or self._load_once()
         tokens = [model.tokens(text) for text in texts]
         if len(tokens) == 1:
@@ -180,7 +183,7 @@ class LocalEmbedder:
                 if self._sharing in _SERVING:
                     from perdure.embed import model_socket
 
-                    model_socket.serve(self.generation, self.embed_query)
+                    model_socket.serve(self.generation, self.embed_passages)
             return self._loaded
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from perdure.embed.port import Generation, Vectors
 
 # Raised when what is said changes: who speaks otherwise is not answered.
-_GREETING: Final = b"perdure 1\n"
+_GREETING: Final = b"perdure 2\n"
 _SIZES: Final = struct.Struct("<II")
 _MOST: Final = 1 << 20
+# Between texts, none of which holds it: a tokenizer drops it.
+_BETWEEN: Final = "\0"
 # Seconds: to be let in, and to be answered. A question is embedded in two milliseconds, a model loaded in 150.
 _CONNECT: Final = 0.005
 _ANSWER: Final = 0.1
+_EACH_MORE: Final = 0.01
 _PATIENCE: Final = 1.0
 _FLOAT_BYTES: Final = 4
 
@@ -36,17 +39,19 @@ def _path() -> Path:
     return directory("cache", os.environ) / "model" / "socket"
 
 
-def ask(generation: Generation, text: str) -> Vectors | None:
-    """The vector of a question; None where nobody answers."""
-    content, name = text.encode("utf-8", "surrogatepass"), generation.name.encode()
-    size = generation.dimensions * _FLOAT_BYTES
+def ask(generation: Generation, texts: Sequence[str]) -> Vectors | None:
+    """The vectors of a few short texts, such as a question, one row each; None where nobody answers."""
+    joined = _BETWEEN.join(text.replace(_BETWEEN, "") for text in texts)
+    content, name = joined.encode("utf-8", "surrogatepass"), generation.name.encode()
+    size = len(texts) * generation.dimensions * _FLOAT_BYTES
     with suppress(OSError), _connected() as connection:
+        connection.settimeout(_ANSWER + _EACH_MORE * (len(texts) - 1))
         connection.sendall(_GREETING + _SIZES.pack(len(name), len(content)) + name + content)
         answer = _read(connection, size)
         if len(answer) == size:
             import numpy as np
 
-            return np.frombuffer(answer, "<f4").astype(np.float32)
+            return np.frombuffer(answer, "<f4").astype(np.float32).reshape(len(texts), -1)
     return None
 
 
@@ -65,19 +70,18 @@ def _connected() -> socket.socket:
     try:
         connection.settimeout(_CONNECT)
         connection.connect(str(path))
-        connection.settimeout(_ANSWER)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def serve(generation: Generation, embed: Callable[[str], Vectors]) -> None:
+def serve(generation: Generation, embed: Callable[[Sequence[str]], Vectors]) -> None:
     """Answer others from now on, in a thread of its own, as soon as no other process does."""
     Thread(target=_serve, args=(generation, embed), name="perdure-questions", daemon=True).start()
 
 
-def _serve(generation: Generation, embed: Callable[[str], Vectors]) -> None:
+def _serve(generation: Generation, embed: Callable[[Sequence[str]], Vectors]) -> None:
     path = _path()
     with suppress(OSError):
         from fcntl import LOCK_EX, flock
@@ -99,7 +103,7 @@ def _serve(generation: Generation, embed: Callable[[str], Vectors]) -> None:
                     _answer(connection, generation, embed)
 
 
-def _answer(connection: socket.socket, generation: Generation, embed: Callable[[str], Vectors]) -> None:
+def _answer(connection: socket.socket, generation: Generation, embed: Callable[[Sequence[str]], Vectors]) -> None:
     head = _read(connection, len(_GREETING) + _SIZES.size)
     if not head.startswith(_GREETING) or len(head) < len(_GREETING) + _SIZES.size:
         return
@@ -108,8 +112,8 @@ def _answer(connection: socket.socket, generation: Generation, embed: Callable[[
         return
     content = _read(connection, named + asked)
     if content[:named] == generation.name.encode() and len(content) == named + asked:
-        text = content[named:].decode("utf-8", "surrogatepass")
-        connection.sendall(embed(text).astype("<f4").tobytes())
+        texts = content[named:].decode("utf-8", "surrogatepass").split(_BETWEEN)
+        connection.sendall(embed(texts).astype("<f4").tobytes())
 
 
 def _read(connection: socket.socket, size: int) -> bytes:

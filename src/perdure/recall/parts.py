@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import numpy as np
+
 from perdure.model import LEARNING_CATEGORIES, Hit, Record, Signal
 from perdure.recall.fitting import is_of
 from perdure.recall.relevance import CLAUSE_IN_PASSING, PART, log_odds, meaning, relevance
@@ -41,7 +43,7 @@ def with_parts(
     project: Collection[str],
     asked: Sequence[Vectors],
     unrelated: float,
-    embed: Callable[[str], Vectors],
+    embed: Callable[[Sequence[str]], Vectors],
 ) -> dict[_Key, Hit]:
     """The hits, best first. To the evidence for each of the best learnings of the project it adds how near its nearest
     part is to the prompt or to a clause of it: `asked` are the vectors of these.
@@ -49,14 +51,20 @@ def with_parts(
     own = (
         key for key, hit in hits.items() if hit.record.category in LEARNING_CATEGORIES and is_of(hit.record, project)
     )
-    compared = dict(hits)
-    for key in islice(own, _MOST_COMPARED):
-        hit = hits[key]
-        if "vector" not in hit.explain:
-            continue
-        nearest = max(float(part @ vector) for part in map(embed, parts_of(hit.record)) for vector in asked)
-        share = round(float(meaning(nearest, unrelated)) - CLAUSE_IN_PASSING, DECIMALS)
-        fits = float(relevance(log_odds(min(hit.relevance, _HIGHEST)) + PART * share))
-        signals = {**hit.explain, "part": Signal(nearest, None, share, PART, PART * share, ABOUT)}
-        compared[key] = replace(hit, relevance=fits, score=fits, explain=signals)
+    parts = {key: parts_of(hits[key].record) for key in islice(own, _MOST_COMPARED) if "vector" in hits[key].explain}
+    if not parts:
+        return dict(hits)
+    nearest = (embed([part for some in parts.values() for part in some]) @ np.stack(asked).T).max(axis=1).tolist()
+    compared, start = dict(hits), 0
+    for key, some in parts.items():
+        cosine, start = max(nearest[start : start + len(some)]), start + len(some)
+        compared[key] = nearer(hits[key], cosine, float(meaning(cosine, unrelated)))
     return dict(sorted(compared.items(), key=lambda one: -one[1].relevance))
+
+
+def nearer(hit: Hit, cosine: float, near: float) -> Hit:
+    """The hit with what its nearest part adds."""
+    share = round(near - CLAUSE_IN_PASSING, DECIMALS)
+    fits = float(relevance(log_odds(min(hit.relevance, _HIGHEST)) + PART * share))
+    signals = {**hit.explain, "part": Signal(cosine, None, share, PART, PART * share, ABOUT)}
+    return replace(hit, relevance=fits, score=fits, explain=signals)
