@@ -304,6 +304,28 @@ def test_a_model_that_takes_too_long_is_not_waited_for(project: Path, known: Pat
     assert event == "prompt" or "semantic: active (vector=0, fts5=1)" in run.context
 
 
+@pytest.mark.parametrize(("host", "prompt"), [("copilot", "Rotate the keys"), ("claude", "Where were we?")])
+def test_a_prompt_that_cannot_be_answered_in_time_is_answered_with_what_is_known(
+    project: Path, known: Path, host: str, prompt: str
+):
+    with Memory(embedder="none") as memory:
+        memory.remember("The user prefers short answers", category="preference")
+    before = HostSession(host, project, id="before")
+    tell(before, before.prompt("Write a parser."))
+    tell(before, before.stop("Done, but the quotes are still open."))
+    tell(before, before.end())
+    endless = (
+        "import threading, perdure.session.prompt as prompts\nprompts.prompt_context = lambda *_: endless.wait()\n"
+    )
+    script = endless + "endless = threading.Event()\n" + ARMED
+    session = HostSession(host, project, id="now")
+    content = json.dumps(session.prompt(prompt)).encode()
+    run = run_hook(content, "--seconds", "5", environment=session.environment, script=script)
+    assert is_valid(run, host)
+    assert "the quotes are still open" in run.context
+    assert ("prefers short answers" in run.context) == (host == "copilot")
+
+
 @pytest.mark.parametrize(
     ("label", "kept"),
     [

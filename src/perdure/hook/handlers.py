@@ -47,6 +47,13 @@ class Handler:
     environ: Mapping[str, str]
     # The store and the namespace, where a server was told which.
     options: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    # What a prompt is answered with, part by part; the last one may be whole only later.
+    known: list[str] = field(default_factory=list[str])
+    begun: str = ""
+
+    def so_far(self) -> str:
+        """As much of what the model should be told as is known."""
+        return "\n\n".join(filter(None, (*self.known, self.begun)))
 
     def context(self) -> str:
         """Do what the event asks for; what the model should be told."""
@@ -116,23 +123,24 @@ class Handler:
             prompts = state.prompts
             is_owed = self.event.host == "copilot" and (prompts == 1 or state.pending_start)
             source, state.pending_start = state.pending_start, ""
-        found: list[str] = []
         if self.configuration.semantic:
             from perdure.session.capture import capture
 
             # Where nothing can be written, something may still be read.
             with suppress(OSError):
                 capture(self.settings, self.place, self._said("user", prompt))
-            found = [self._reminder(prompt, prompts)]
+            self.known.append(self._reminder(prompt, prompts))
         if is_owed:
-            found.insert(0, self._block(source, self.deadline - _FOR_WORDS))
+            self.known.insert(0, self._block(source, self.deadline - _FOR_WORDS))
         if self.configuration.semantic and self.configuration.injection and not is_trivial(prompt):
             from perdure.errors import PerdureError
 
             # What is known so far is said also when the store cannot be read.
             with suppress(PerdureError):
-                found.append(self._brought_to_mind(prompt))
-        return "\n\n".join(filter(None, found))
+                self.known.append(self._brought_to_mind(prompt))
+                self.begun = ""
+                return "\n\n".join(filter(None, self.known))
+        return self.so_far()
 
     def _brought_to_mind(self, prompt: str) -> str:
         """Where the model is not loaded in time, words have to do."""
@@ -142,7 +150,7 @@ class Handler:
 
         def look(settings: Settings) -> PromptBlock:
             with self.memory(settings) as memory:
-                before = resume_context(memory, self.place, self.session, prompt)
+                before = self.begun = resume_context(memory, self.place, self.session, prompt)
                 block = prompt_context(memory, self.place, self.session, prompt)
                 return replace(block, text="\n\n".join(filter(None, (before, block.text))))
 

@@ -1,5 +1,5 @@
 """The hook as a process. It never fails and never keeps a host waiting: it always exits with 0, after a fixed time at
-the latest, and says nothing but an answer in the form of the host.
+the latest, and says nothing but an answer in the form of the host: what is known by then.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, NoReturn
 
 # Seconds: hosts wait for three at least, but for the end of a session.
 BUDGET: Final = 2.0
+_TO_SAY: Final = 0.1
 _MOST_INPUT: Final = 32 << 20
 _READ: Final = 1 << 20
 
@@ -29,12 +31,24 @@ def main(arguments: Sequence[str]) -> NoReturn:
     # it is not told to have none: they spin while they wait for work that never comes.
     gc.disable()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    watchdog = threading.Timer(seconds, os._exit, (0,))
-    watchdog.daemon = True
-    watchdog.start()
+    known: list[Callable[[], str]] = []
+    # Whoever has it says the last word.
+    last_word, target = threading.Lock(), -1
+
+    def give_up(*_: object) -> None:
+        """Say what is known so far, and end."""
+        if last_word.acquire(blocking=False):
+            with suppress(BaseException):
+                write(target, known[0]() if known else "")
+            os._exit(0)
+
+    watchdogs = [threading.Timer(seconds, give_up), threading.Timer(seconds + _TO_SAY, os._exit, (0,))]
+    for watchdog in watchdogs:
+        watchdog.daemon = True
+        watchdog.start()
     if hasattr(signal, "setitimer"):
         # A regular expression that takes for ever lets no other thread run, but looks after signals.
-        signal.signal(signal.SIGALRM, lambda _number, _frame: os._exit(0))
+        signal.signal(signal.SIGALRM, give_up)
         signal.setitimer(signal.ITIMER_REAL, seconds)
     deadline = time.monotonic() + seconds
     try:
@@ -42,20 +56,30 @@ def main(arguments: Sequence[str]) -> NoReturn:
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in (1, 2):
             os.dup2(nothing, descriptor)
-        text = respond(read_input(), arguments, deadline)
-        watchdog.cancel()
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        rest = memoryview(text.encode())
-        while rest:
-            rest = rest[os.write(target, rest) :]
+        text = respond(read_input(), arguments, deadline, known)
+        if last_word.acquire(blocking=False):
+            for watchdog in watchdogs:
+                watchdog.cancel()
+            if hasattr(signal, "setitimer"):
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            write(target, text)
+        else:
+            time.sleep(_TO_SAY)
     except BaseException:  # noqa: BLE001, S110 - a hook that fails is a hook that says nothing
         pass
     os._exit(0)
 
 
-def respond(content: bytes, arguments: Sequence[str], deadline: float) -> str:
-    """What a host gets for what it wrote."""
+def write(target: int, text: str) -> None:
+    rest = memoryview(text.encode())
+    while rest:
+        rest = rest[os.write(target, rest) :]
+
+
+def respond(
+    content: bytes, arguments: Sequence[str], deadline: float, known: list[Callable[[], str]] | None = None
+) -> str:
+    """What a host gets for what it wrote. `known` takes in what tells as much of it as is known so far."""
     from perdure.hook.event import answer, read_event
 
     event = read_event(content, os.environ, _option(arguments, "--host"), _option(arguments, "--event"))
@@ -63,7 +87,10 @@ def respond(content: bytes, arguments: Sequence[str], deadline: float) -> str:
         return ""
     from perdure.hook.handlers import Handler, open_memory
 
-    return answer(event, Handler(event, deadline, open_memory, os.environ).context())
+    handler = Handler(event, deadline, open_memory, os.environ)
+    if known is not None:
+        known.append(lambda: answer(event, handler.so_far()))
+    return answer(event, handler.context())
 
 
 def _option(arguments: Sequence[str], name: str) -> str | None:
