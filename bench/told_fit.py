@@ -24,7 +24,7 @@ from bench.told import GOALS, Learning, fill, learnings, project, wanted
 from perdure import Memory, model
 from perdure.ids import KINDS
 from perdure.memory import SPARE_SUGGESTIONS
-from perdure.model import MIN_RELEVANCE, Hit, Record
+from perdure.model import Hit, Record
 from perdure.recall import fitting
 from perdure.recall.query import check_request
 from perdure.session.privacy import Place, where
@@ -142,7 +142,7 @@ def at_start(memory: Memory, place: Place, root: Path) -> Callable[[], Sequence[
     query = collect_signals(root).query
     found = memory.learnings(
         query, limit=_MOST_COMPARED, namespaces=place.read_namespaces, recipe="learnings", told_in=place.told_in,
-        min_relevance=MIN_RELEVANCE,
+        min_relevance=fitting.LEAST_AT_START,
     )  # fmt: skip
     is_own: Callable[[Record], bool] = lambda record: fitting.is_of(record, place.told_in)  # noqa: E731
     return partial(fitting.fitting_learnings, list(found.recall), is_own, _MOST_AT_START)

@@ -19,12 +19,14 @@ from perdure.recall.relevance import ANSWERS
 from perdure.text.entry import bank_lines
 from perdure.visibility import places_of
 
+# What is less relevant starts no session.
+LEAST_AT_START: Final = 0.28
 # What speaks for a learning of the project, in log-odds: its relevance; less for one that is longer than is usual among
 # what was found, because it is near to more; and less for each one before it, because few help at once. Of average ones
-# the first six are told if they are answers at all, the tenth from .35 on (`python -m bench.told --fit`).
+# the first five are told from there on, the tenth from .35 on (`python -m bench.told --fit`).
 _LENGTH: Final = 0.5
 _CROWD: Final = 0.5
-_ENOUGH: Final = -1.78
+_ENOUGH: Final = -1.76
 # From this relevance on what was learned elsewhere shows that a subject is known.
 _FITS_ELSEWHERE: Final = 0.31
 # Where nothing of the project itself fits, this much must speak for what was learned elsewhere; unless so many of them
@@ -38,7 +40,7 @@ MOST_UNASKED: Final = 5
 # limits here.
 _SHARE_OF_BEST: Final = 0.6
 _SHARE_OF_BEST_LEARNING: Final = 0.4
-_FITS_PROMPT: Final = 0.43
+_FITS_PROMPT: Final = 0.41
 # A learning of another project answers by itself from this relevance on: with the words of a prompt more is near.
 _ANSWERS_PROMPT: Final = 0.7
 _SHARE_OF_BEST_WORDS: Final = 0.5
@@ -54,7 +56,7 @@ def is_of(record: Record, project: Collection[str]) -> bool:
 
 
 def fitting_learnings(hits: Sequence[Hit], is_own: Callable[[Record], bool], limit: int) -> list[Hit]:
-    """Of learnings that stand best first and are relevant by `MIN_RELEVANCE`, those that a session is told. `is_own`:
+    """Of learnings that stand best first and are relevant by `LEAST_AT_START`, those that a session is told. `is_own`:
     whether one belongs to the project of the session.
     """
     inside = _strong_enough([hit for hit in hits if is_own(hit.record)])

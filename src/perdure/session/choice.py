@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from perdure.model import MIN_RELEVANCE
-from perdure.recall.fitting import MOST_UNASKED, best_of, fitting_learnings, is_of, learnings_by_words
+from perdure.recall.fitting import LEAST_AT_START, MOST_UNASKED, best_of, fitting_learnings, is_of, learnings_by_words
 from perdure.values import value_class
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def choose_learnings(
     def untold(hits: Iterable[Hit]) -> list[Hit]:
         return [hit for hit in hits if hit.record.id not in told_always]
 
-    found = ask(query, asked=asked, min_relevance=0.0 if query is None else MIN_RELEVANCE)
+    found = ask(query, asked=asked, min_relevance=0.0 if query is None else LEAST_AT_START)
     recall = found.recall
 
     def prominent() -> list[Hit]:
