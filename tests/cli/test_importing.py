@@ -362,7 +362,7 @@ def test_a_table_is_written_and_read_back_and_computes_nothing(user: User, store
 
 def test_what_was_forgotten_of_a_folder_of_notes_comes_back_only_if_somebody_says_so(user: User, tmp_path: Path):
     (tmp_path / "vault").mkdir()
-    (tmp_path / "vault" / "tea.md").write_text("Ann likes green tea.\n")
+    (tmp_path / "vault" / "tea.md").write_text("Ann likes green tea.\n", encoding="utf-8")
     folder = str(tmp_path / "vault")
     batch = user.done("import", folder, "--json").json["imports"][0]["batch"]
     user.done("undo", batch)
@@ -375,7 +375,7 @@ def test_what_was_forgotten_of_a_folder_of_notes_comes_back_only_if_somebody_say
 
 def test_a_memory_of_another_product_that_was_forgotten_comes_back_if_somebody_says_so(user: User, tmp_path: Path):
     path = tmp_path / "pasted.txt"
-    path.write_text("- Ann likes green tea\n- Ann lives in Porto\n")
+    path.write_text("- Ann likes green tea\n- Ann lives in Porto\n", encoding="utf-8")
     user.done("import", str(path))
     user.done("forget", "1")
     assert "1 known, 1 forgotten before" in user.done("import", str(path)).out
