@@ -38,6 +38,7 @@ from training.changes import (
     read_topics,
     told,
 )
+from training.chats import ChatSampler
 from training.encoder import LAYERS, PUBLISHED, WIDTH, Encoder, open_tokenizer
 
 if TYPE_CHECKING:
@@ -45,10 +46,12 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 RANK: Final = 48
-# In a step, as often as --draws says: so many pairs of our own topics, of public sources, and of turns of talks.
-OWN: Final = 44
+# In a step, as often as --draws says: so many pairs of our own topics, of public sources, of turns of talks, and of our
+# own chats.
+OWN: Final = 36
 PUBLIC: Final = 4
-TALKS_DRAWN: Final = 16
+TALKS_DRAWN: Final = 14
+CHATS_DRAWN: Final = 30
 # The shares of what is drawn of talks: mistakes of an earlier judge, and near facts and turns.
 HARD: Final = 0.2
 NEAR: Final = 0.55
@@ -171,6 +174,7 @@ class StepSampler:
         self._own = PairSampler(topics, seed, short_turns(options.talks))
         self._public = PublicSampler(options.public, seed) if options.public else None
         self._talks = TalkSampler(options.talks, PairSampler(trained, seed + 1), seed)
+        self._chats = chat_samplers(options.chats, seed)["train"] if options.chats else None
         self._tokenizer = open_tokenizer(base_model(), TOKENS)
         self._draws = options.draws
 
@@ -178,6 +182,7 @@ class StepSampler:
         drawn = [self._own.draw() for _ in range(OWN * self._draws)]
         drawn += (self._public.draw() for _ in range(PUBLIC * self._draws)) if self._public else ()
         drawn += (self._talks.draw() for _ in range(TALKS_DRAWN * self._draws))
+        drawn += (self._chats.draw() for _ in range(CHATS_DRAWN * self._draws)) if self._chats else ()
         tokens = [pair_tokens(self._tokenizer, pair) for pair in drawn]
         return DrawnStep(tokens, [LABELS.index(pair.label) for pair in drawn])
 
@@ -254,12 +259,19 @@ def short_turns(path: Path) -> list[str]:
     return [turn for talk in talks for turn in talk if len(turn.split()) <= MOST_WORDS_BESIDE]
 
 
+def chat_samplers(path: Path, seed: int) -> dict[str, ChatSampler]:
+    """One of the chats to train on, and one of those that judge."""
+    return {name: ChatSampler(pairs, seed) for name, pairs in json.loads(path.read_text("utf-8")).items()}
+
+
 def tests_of(options: argparse.Namespace) -> dict[str, list[Pair]]:
     """Pairs to judge by, of topics that are not trained on, and of talks."""
     _, judging = held_out(read_topics())
     others = PairSampler(judging, options.seed, short_turns(options.talks))
     talks = TalkSampler(options.talks, PairSampler(judging, options.seed + 1), options.seed)
+    chats = chat_samplers(options.chats, options.seed)["judge"] if options.chats else None
     return {
+        "chats": [chats.draw() for _ in range(3000)] if chats else [],
         "held out": judging_pairs(judging, options.seed, 30),
         "unrelated": [others.of_two_topics() for _ in range(400)],
         "one thing": [others.of_one_thing() for _ in range(400)],
@@ -297,13 +309,15 @@ def train(judge: Judge, tokenizer: Tokenizer, options: argparse.Namespace) -> No
                 total = 0.0
             if step % options.test_every == 0 or done >= 1:
                 for name, pairs in tests.items():
-                    print(f"  {name}: {measure(judge, tokenizer, pairs)}", flush=True)
+                    print(f"  {name}: {measure(judge, tokenizer, pairs) if pairs else 'none'}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the judge of what a newer statement does to an older one.")
     parser.add_argument("--public", type=Path, help="pairs of public data, as training.public wrote them")
     parser.add_argument("--talks", type=Path, required=True, help="what training.talks wrote")
+    parser.add_argument("--chats", type=Path, help="what training.chats wrote")
+    parser.add_argument("--rank", type=int, default=RANK, help="of the small matrices")
     parser.add_argument("--out", type=Path, required=True, help="where the changed weights go, as .npz")
     parser.add_argument("--minutes", type=float, default=0.0, help="end after so long")
     parser.add_argument("--steps", type=int, default=0, help="end after so many steps")
@@ -326,7 +340,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     model = base_model()
     weights: dict[str, Any] = trained_weights(model)
-    judge, tokenizer = Judge(weights), open_tokenizer(model, TOKENS)
+    judge, tokenizer = Judge(weights, options.rank), open_tokenizer(model, TOKENS)
     if options.resume and options.resume.suffix == ".npz":
         judge.add_factors(dict(np.load(options.resume)))
     elif options.resume:

@@ -38,7 +38,8 @@ STRETCH: Final = 400
 FEWEST_TURNS: Final = 4
 LEAST_COSINE: Final = 0.25
 NEAREST: Final = 3
-MISTAKE: Final = 0.25
+# So large a part of the pairs, those that the judge before takes for an end the most, is drawn more often.
+HARDEST: Final = 0.05
 _SAID_AT: Final = datetime(2026, 3, 4, 12, tzinfo=UTC)
 _PREFIX: Final = re.compile(r"^(?:\[[^\]]*\] )?(?:([\w' ]{1,24}): )?")
 
@@ -111,11 +112,12 @@ def main() -> None:
                 pairs += near_pairs(said, name, embedder)
                 talks.append(said)
         print(f"{source}: {len(talks):,} talks and {len(pairs):,} pairs so far", flush=True)
-    written: dict[str, list[object]] = {"talks": [*talks], "hard": [], "near": []}
-    for pair, verdict in zip(pairs, judge(pairs), strict=True):
-        written["hard" if verdict.ends > MISTAKE else "near"].append(pair)
+    ends = [verdict.ends for verdict in judge(pairs)]
+    order = sorted(range(len(pairs)), key=lambda place: -ends[place])
+    hard = order[: round(HARDEST * len(pairs))]
+    written = {"talks": talks, "hard": [pairs[one] for one in hard], "near": [pairs[one] for one in order[len(hard) :]]}
     options.out.write_text(json.dumps(written, ensure_ascii=False), encoding="utf-8")
-    print(f"{len(pairs):,} pairs, {len(written['hard']):,} of them mistaken for an end")
+    print(f"{len(pairs):,} pairs; of {len(hard):,} the judge says that they end with at least {ends[hard[-1]]:.3f}")
 
 
 if __name__ == "__main__":
