@@ -60,7 +60,10 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgedChat:
+    """`place` is where it stands in its file."""
+
     name: str
+    place: int
     language: str
     messages: Sequence[Message]
     pairs: Sequence[NamedPair]
@@ -84,20 +87,20 @@ class FormPair(NamedTuple):
 def read_chats(folder: Path = CHATS) -> list[JudgedChat]:
     found: list[JudgedChat] = []
     for path in sorted(folder.glob("*.json")):
-        for chat in json.loads(path.read_text("utf-8"))["talks"]:
+        for place, chat in enumerate(json.loads(path.read_text("utf-8"))["talks"]):
             messages = [Message(speaker, " ".join(text.split())) for _, speaker, text in chat["messages"]]
             pairs = [
                 NamedPair(older, " ".join(old.split()), newer, " ".join(new.split()), kind)
                 for kind in KINDS
                 for older, old, newer, new in chat[kind]
             ]
-            found.append(JudgedChat(chat["id"], chat["language"], messages, pairs))
+            found.append(JudgedChat(chat["id"], place, chat["language"], messages, pairs))
     return found
 
 
 def held_out(chats: Sequence[JudgedChat]) -> tuple[list[JudgedChat], list[JudgedChat]]:
     """Those to train on, and those that judge."""
-    return [one for place, one in enumerate(chats) if place % HELD_OUT], list(chats[::HELD_OUT])
+    return [one for one in chats if one.place % HELD_OUT], [one for one in chats if not one.place % HELD_OUT]
 
 
 def named_pairs(chat: JudgedChat) -> Iterator[tuple[str, FormPair]]:

@@ -52,6 +52,8 @@ class Layer(nn.Module):
         self.widen = linear(weights, prefix + "intermediate.dense")
         self.narrow = linear(weights, prefix + "output.dense")
         self.done = norm(weights, prefix + "output.LayerNorm")
+        # Which share of what is added is left out while it is trained.
+        self.drop = nn.Dropout(0.0)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         texts, tokens, _ = hidden.shape
@@ -60,8 +62,8 @@ class Layer(nn.Module):
             for each in (self.query, self.key, self.value)
         )
         attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-        hidden = self.mixed(hidden + self.mix(attended.transpose(1, 2).reshape(texts, tokens, WIDTH)))
-        return self.done(hidden + self.narrow(functional.gelu(self.widen(hidden))))
+        hidden = self.mixed(hidden + self.drop(self.mix(attended.transpose(1, 2).reshape(texts, tokens, WIDTH))))
+        return self.done(hidden + self.drop(self.narrow(functional.gelu(self.widen(hidden)))))
 
 
 class Encoder(nn.Module):

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 RANK: Final = 48
 # In a step, as often as --draws says: so many pairs of our own topics, of public sources, of turns of talks, and of our
 # own chats.
-OWN: Final = 36
+OWN: Final = 44
 PUBLIC: Final = 4
 TALKS_DRAWN: Final = 14
 CHATS_DRAWN: Final = 30
@@ -90,9 +90,11 @@ class Adapted(nn.Module):
 
 
 class Judge(nn.Module):
-    def __init__(self, weights: Mapping[str, NDArray[np.float32]], rank: int = RANK) -> None:
+    def __init__(self, weights: Mapping[str, NDArray[np.float32]], rank: int = RANK, dropout: float = 0.0) -> None:
         super().__init__()
         self.encoder = Encoder(weights)
+        for layer in self.encoder.layers:
+            layer.drop = nn.Dropout(dropout)
         self.encoder.start.requires_grad_(requires_grad=False)
         for layer in self.encoder.layers:
             for name in MATRICES:
@@ -318,6 +320,7 @@ def main() -> None:
     parser.add_argument("--talks", type=Path, required=True, help="what training.talks wrote")
     parser.add_argument("--chats", type=Path, help="what training.chats wrote")
     parser.add_argument("--rank", type=int, default=RANK, help="of the small matrices")
+    parser.add_argument("--dropout", type=float, default=0.0, help="which share of what a layer adds is left out")
     parser.add_argument("--out", type=Path, required=True, help="where the changed weights go, as .npz")
     parser.add_argument("--minutes", type=float, default=0.0, help="end after so long")
     parser.add_argument("--steps", type=int, default=0, help="end after so many steps")
@@ -340,7 +343,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     model = base_model()
     weights: dict[str, Any] = trained_weights(model)
-    judge, tokenizer = Judge(weights, options.rank), open_tokenizer(model, TOKENS)
+    judge, tokenizer = Judge(weights, options.rank, options.dropout), open_tokenizer(model, TOKENS)
     if options.resume and options.resume.suffix == ".npz":
         judge.add_factors(dict(np.load(options.resume)))
     elif options.resume:
