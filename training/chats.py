@@ -3,9 +3,9 @@ say it, between other things.
 
     python -m training.chats --out chats.json
 
-A chat names the parts of two messages of which the newer one ends the older one, says it again, says more of it, or only
-looks as if it did (`keeps`). Whatever is not named has nothing to do with each other; of that, what is nearest by the
-encoder is written, because that is what the product compares.
+A chat names the parts of two messages of which the newer one ends the older one, says it again, says more of it, or
+only looks as if it did (`keeps`). Whatever is not named has nothing to do with each other; of that, what is nearest by
+the encoder is written, because that is what the product compares.
 """
 
 from __future__ import annotations
@@ -113,7 +113,8 @@ def named_pairs(chat: JudgedChat) -> Iterator[tuple[str, FormPair]]:
         # As a whole a message ends the other one if any part of it does.
         whole = next((kind for kind in KINDS if kind in kinds), APART)
         label = APART if whole == KEEPS else whole
-        if (whole == one.kind) and (old.text, new.text) != (chat.messages[one.older].text, chat.messages[one.newer].text):
+        said = chat.messages[one.older].text, chat.messages[one.newer].text
+        if whole == one.kind and (old.text, new.text) != said:
             yield one.kind, FormPair(chat.form(one.older), chat.form(one.newer), label)
             if not ends_otherwise(chat, one):
                 yield one.kind, FormPair(old, chat.form(one.newer), label)
