@@ -175,7 +175,7 @@ def test_a_provider_that_hangs_leaves_the_words(project: Path, monkeypatch: pyte
             learn(memory, "Read real file samples")
         if slow:
             server.always(slow)
-        block = told(project, budget=1.5 if slow else 50.0)
+        block = told(project, budget=4.0 if slow else 50.0)
     signals = block.entries[0].explain
     assert block.mode == "semantic"
     assert ("vector" in signals, signals["keyword"].raw > 0) == (slow is None, True)
