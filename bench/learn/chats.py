@@ -29,6 +29,8 @@ FURTHER = "chats_further.json"
 UNSEEN = "chats_unseen.json"
 PROBING = "chats_probing.json"
 EVERYDAY = "chats_everyday.json"
+FRESH = "chats_fresh.json"
+SETS_OF_CHATS = (OPEN, HELD_BACK, FURTHER, UNSEEN, PROBING, EVERYDAY, FRESH)
 _ROLES = ("user", "assistant")
 _FIRST = 3
 _LATER = timedelta(seconds=1)
@@ -107,6 +109,7 @@ def report(embedder: Embedder) -> None:
     print(f"\nEight unseen chats in five languages: {_told(measure(embedder, 'auto', UNSEEN))}")
     print(f"\nTen people in two chats each, chosen to probe: {_told(measure(embedder, 'auto', PROBING))}")
     print(f"\nEight everyday chats: {_told(measure(embedder, 'auto', EVERYDAY))}")
+    print(f"\nFourteen fresh chats: {_told(measure(embedder, 'auto', FRESH))}")
     print(f"  pairs of statements: {_counted(pairs(embedder))}")
     print(f"  one of two facts of a message ends: {_of_two(one_of_two(embedder))}")
 
