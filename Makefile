@@ -232,7 +232,8 @@ train: $(TRAINING)/.ready  ## Train the local model (DATA=file MINUTES=n) and wr
 
 train-judge: $(TRAINING)/.ready setup  ## Train the judge of changes (SNAPSHOTS=folder PUBLIC=file MINUTES=n) and write packages/minilm/judge.npz
 	$(BIN)/python -m training.talks --snapshots $(SNAPSHOTS) --out talks.json
-	PYTHONPATH=src $(TRAINING)/bin/python -m training.judge --public $(PUBLIC) --talks talks.json --minutes $(MINUTES) --out judge.npz
+	$(BIN)/python -m training.chats --out chats.json
+	PYTHONPATH=src $(TRAINING)/bin/python -m training.judge --public $(PUBLIC) --talks talks.json --chats chats.json --minutes $(MINUTES) --out judge.npz
 	PYTHONPATH=src $(TRAINING)/bin/python -m training.delta judge.npz packages/minilm/judge.npz --rank 48 --judge
 
 $(TRAINING)/.ready: requirements/dev.txt

@@ -26,7 +26,7 @@ QUANTISER: Final = "int8-1"
 FILE: Final = f"{MODEL}-{QUANTISER}.weights"
 TOKENIZER: Final = "tokenizer.json"
 # The layers of the judge of two statements (embed/judge.py); the rest of its tensors are the model's.
-JUDGE: Final = f"perdure-judge-2-{QUANTISER}.weights"
+JUDGE: Final = f"perdure-judge-3-{QUANTISER}.weights"
 
 LAYERS: Final = 6
 MAX_TOKENS: Final = 256

@@ -46,9 +46,9 @@ LEAST_COSINE: Final = 0.3
 MAX_READ: Final = 24
 # How many characters of a statement the judge reads. A longer text is a document, and says many things.
 MAX_STATEMENT_CHARACTERS: Final = 320
-# From here on the judge is believed that the newer one ends the older one. It is `judged.SURE`: of 351 observations of
-# two people's talks, told in their order, 6 were taken for an end from .85 on and 32 from .6 on, most of them wrongly.
-_SURE: Final = 0.85
+# From here on the judge is believed that the newer one ends the older one. Of 353 observations of two talks of LoCoMo,
+# told in their order, 10 are called a contradiction so, nearly all of them wrongly, and 7 from .85 on.
+_SURE: Final = 0.75
 # From here on the judge is believed that two statements are about different things, whatever the rules say.
 _APART: Final = 0.5
 # A statement that seems to end more of its neighbours ends none: the judge then reads its words of change ("we moved

@@ -25,6 +25,8 @@ LEAST_WORTH: Final = 0.26
 """What is worth less says little: promises, vague plans, and who they are about is not clear."""
 
 _ADDED_DATES: Final = re.compile(r" \((?:from )?[0-9]{4}[^)]*\)")
+# Commas, semicolons, colons, also those of Chinese and Japanese; dashes between spaces.
+_COMMAS: Final = re.compile(r"[,;:\u3001\uff0c\uff1b\uff1a]+(?=\s|[^\x00-\x7f])|\s[-\u2013\u2014]\s")
 _CHANGING: Final = frozenset(("identity", "preference", "guideline"))
 
 
@@ -162,8 +164,13 @@ def parts_of(text: str, is_whole: Callable[[str], bool]) -> list[str]:
         if is_english and (sentence.endswith(QUESTION_MARKS) or not is_whole(sentence)):
             found += [clause.spoken for clause in clauses(sentence, "assistant") if not clause.asks]
         elif not sentence.rstrip().endswith(QUESTION_MARKS):
-            found.append(sentence)
+            found += [sentence] if is_whole(sentence) else pieces(sentence)
     return found
+
+
+def pieces(sentence: str) -> list[str]:
+    """A long sentence at its commas, in a language whose clauses nobody reads."""
+    return [piece for part in _COMMAS.split(sentence) if (piece := part.strip())]
 
 
 def choose(messages: Sequence[Sequence[Statement]], least: float = LEAST_WORTH) -> list[tuple[int, Statement]]:
