@@ -27,7 +27,7 @@ from perdure.session.prompt import prompt_context
 from perdure.session.start import session_block
 
 _SETS: Final = Path(__file__).parent / "session_sets"
-SETS: Final = tuple(_SETS / f"{name}.json" for name in ("told", "told_terse", "told_plain", "told_field"))
+SETS: Final = tuple(_SETS / f"{name}.json" for name in ("told", "told_terse", "told_plain", "told_field", "told_team"))
 GOALS: Final = {"start": (0.60, 0.55), "prompt": (0.70, 0.55)}
 MOST_TOLD_TO_STRANGERS: Final = 1.0
 _UNHURRIED: Final = 60.0
