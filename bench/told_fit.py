@@ -46,8 +46,8 @@ GRIDS: Final[Mapping[str, Mapping[str, Sequence[float]]]] = {
     },
     "start": {
         "_LENGTH": (0.0, 0.25, 0.5, 0.75),
-        "_CROWD": (0.0, 0.3, 0.5),
-        "_ENOUGH": tuple(number / 100 for number in range(-220, -80, 7)),
+        "_CROWD": (0.3, 0.5, 0.7, 0.9, 1.1),
+        "_ENOUGH": tuple(number / 100 for number in range(-299, -110, 7)),
         "_ELSEWHERE_ALONE": (0.36, 0.4, 0.45),
     },
 }

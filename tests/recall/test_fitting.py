@@ -41,6 +41,12 @@ def test_the_more_are_told_the_better_the_next_has_to_fit(memory: Memory):
     assert told(found(memory, [0.45] * 12)) == [0.45] * 12
 
 
+def test_of_average_ones_the_sixth_is_told_as_the_first_and_the_tenth_has_to_fit_better(memory: Memory):
+    assert told(found(memory, [0.28] * 8)) == [0.28] * 6
+    assert told(found(memory, [0.37] * 10)) == [0.37] * 10
+    assert told(found(memory, [0.35] * 10)) == [0.35] * 9
+
+
 def test_a_longer_one_has_to_fit_better(memory: Memory):
     long = "What was learned about the matter. " * 20
     texts = [*(f"Short one of number {number}" for number in range(7)), long]

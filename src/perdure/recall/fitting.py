@@ -23,10 +23,10 @@ from perdure.visibility import places_of
 LEAST_AT_START: Final = 0.28
 # What speaks for a learning of the project, in log-odds: its relevance; less for one that is longer than is usual among
 # what was found, because it is near to more; and less for each one before it, because few help at once. Of average ones
-# the first five are told from there on, the tenth from .35 on (`python -m bench.told --fit`).
-_LENGTH: Final = 0.5
-_CROWD: Final = 0.5
-_ENOUGH: Final = -1.76
+# the first six are told from there on, the tenth from .36 on (`python -m bench.told --fit`).
+_LENGTH: Final = 0.25
+_CROWD: Final = 0.9
+_ENOUGH: Final = -2.64
 # From this relevance on what was learned elsewhere shows that a subject is known.
 _FITS_ELSEWHERE: Final = 0.31
 # Where nothing of the project itself fits, this much must speak for what was learned elsewhere; unless so many of them
