@@ -111,6 +111,8 @@ def test_what_is_asked_once_reported_pasted_or_a_question_is_no_learning(memory:
         "whenever you change the schema, regenerate the client", "moment is deprecated, use date-fns.",
         "It's our policy to squash before merging.", "All new endpoints go behind a feature flag.",
         "Do not log customer emails, that's a GDPR problem.", "Postgres it is, then.", "PRs need two approvals.",
+        "Releases are always tagged from main, never from a branch.", "SQL is kept in .sql files, never in strings.",
+        "Protocol numbers are never reused.", "Releases are cut on Tuesdays, no exceptions.",
     ],
 )  # fmt: skip
 def test_rules_are_read_in_whatever_words(said: str):
@@ -128,6 +130,9 @@ def test_rules_are_read_in_whatever_words(said: str):
         "Don't stop until the tests pass.", "only change the first file", "every time I run it it crashes",
         "whenever I open the page it hangs", "when I click it, nothing happens", "nobody knows why",
         "everything is broken", "our tests must be broken", "We never merged that branch.", "our server is slow",
+        "Users never see the dialog.", "Images are always cut at the bottom.", "Old builds are never deleted",
+        "Drafts are kept in the editor, never saved", "Mails are always sent twice, never once.",
+        "Prices are always rounded up, never down, can you look?", "Temp files are never reused since yesterday",
     ],
 )  # fmt: skip
 def test_what_sounds_like_a_rule_and_is_none_is_not_read_as_one(said: str):

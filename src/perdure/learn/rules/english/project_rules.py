@@ -178,13 +178,31 @@ _PLURAL_HABIT: Final = _pattern(
     r"(?!(?:has|is|was|does|his|this|plus|us)\b)[\w`-]+s "
     r"(?:(?:always|never|only) (?!fail|break|crash|hang|return|show|throw|time|finish|work|appear|disappear|come"
     r"|happen"
-    r"|load|stop|flicker|run out|get )\w+|(?:go|live|belong) (?:in|into|under|next|to|on|with|through)\b)"
+    r"|load|stop|flicker|run out|get |see |receive|reach|render|update|arrive)\w+"
+    r"|(?:go|live|belong) (?:in|into|under|next|to|on|with|through)\b)"
     r"|(?!the |this |that |it |everything |nothing |what |he |she )[\w-]+(?: [\w-]+)? (?:goes|lives|belongs)"
     r" (?:in|into|under|to|through|via)\b"
     r"|(?:every|each|all|any new) [^,;]{2,60}? needs? \S"
     r"|[\w /-]{2,25}: (?:always|never|only|no) \S"
     r"|the [\w -]{2,40}? must (?:stay|remain|always|never|not|only)\b"
     r"|only (?:use|call|import|write|throw|raise|log|mock|store) (?!the |this |that |it\b|a |an |one )"
+)
+# What is always done with things is a rule where nobody does it but on purpose: `releases are always tagged from main`;
+# or where it says how they are not. `Mails are always sent twice` reports a bug, and so does whatever says when it is
+# seen, or what comes of it.
+_BY_PEOPLE: Final = (
+    r"tagged|versioned|merged|squashed|reviewed|documented|rotated|prefixed|committed|pinned|branched|released"
+)
+_DONE_TO_THINGS: Final = _pattern(
+    r"(?!.*\b(?:when|whenever|since|if|but|again|twice|yesterday|on (?:re)?load|after reload|bugs?|complains?|slow|i"
+    r"|and (?:it|then|the)|correctly|properly|wrong\w*)\b)"
+    r"(?!the |my |your |it |this |that |these |those |there |everything |nothing |what |he |she |they |you |we )"
+    r"(?:[\w./`-]+ ){1,4}(?:is|are) (?:"
+    rf"(?:always|only) (?:{_BY_PEOPLE}) (?:in|as|by|from|to|into|with|under|at|through|before|after)\b"
+    r"|never (?:reused|recycled|hard-?coded|committed|squashed|mocked|renumbered|force-?pushed)\b"
+    rf"|(?:always |only )?(?:{_BY_PEOPLE}|stored|named|written|signed|built|kept|edited|cut|deployed)\b"
+    r"[^,;]{3,60}, (?:(?:but |and )?never (?:from|in|into|to|by|with|under|at|on)\b|always[.!]?$)"
+    r"|[^,;]{3,60}, (?:no exceptions?|that'?s (?:our|the) (?:rule|convention|policy|standard))[.!]?$)"
 )
 _ONLY_LAST: Final = _pattern(r"(?!i |it |this |that |they |he |she |we )(?P<first>[\w-]+) [^,;:]{3,80} only[.!]?$")
 _NO_THING: Final = _pattern(
@@ -296,7 +314,7 @@ _EDGE: Final = _pattern(
 )
 _LETS: Final = _pattern(r"^(?:let'?s|we(?:'ll| will)) (?=go with|stick|stay|use|adopt|keep)")
 _CLAUSE: Final = re.compile(r"[,;:(–—]| because | so that | since | otherwise ")  # noqa: RUF001
-_AT_LARGE: Final = (_NO_THING, _PLURAL_HABIT, _SO_DO, _DEPRECATED, _MAKE_SURE, _PREFERENCE, _IN_PLACE)
+_AT_LARGE: Final = (_NO_THING, _PLURAL_HABIT, _SO_DO, _DEPRECATED, _MAKE_SURE, _PREFERENCE, _IN_PLACE, _DONE_TO_THINGS)
 
 
 def project_rules(message: str, project: str | None = None, asked: str = "") -> list[ProjectRule]:
