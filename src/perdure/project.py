@@ -129,7 +129,7 @@ def _name_of_origin(config: Path) -> str:
         name, _, value = line.partition("=")
         if section == _ORIGIN and name.strip() == "url":
             url = value.strip()
-    path = url.replace("\\", "/").rstrip("/").removesuffix("/.git").removesuffix(".git").rstrip("/")
+    path = url.replace("\\", "/").rstrip("/").removesuffix("/.").removesuffix("/.git").removesuffix(".git").rstrip("/")
     name = path.rpartition("/")[2].rpartition(":")[2]
     return name if name.isprintable() and name.strip(". ") else ""
 

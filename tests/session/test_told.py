@@ -165,6 +165,8 @@ def test_without_signals_nothing_is_called_active(project: Path):
 
 
 def test_a_mistake_in_the_settings_is_said(project: Path, stranger: Path):
+    write(stranger, ".config/perdure/perdure.toml", 'embedder = "gemini"\n')
+    assert "embedder is 'gemini'. Set it to `local`" in told(project).text
     write(stranger, ".config/perdure/perdure.toml", 'embeder = "gemini"\n')
     assert "embeder" in told(project).text
     write(project, "docs/knowledge-bank/anti-patterns.md", ENTRY)
@@ -224,7 +226,7 @@ def test_worktrees_and_clones_are_the_project_of_their_repository(project: Path,
     ("url", "label"),
     [
         ("git@example.org:team/shop.git", "shop"), ("https://example.org/team/shop/", "shop"),
-        ("/srv/git/shop/.git", "shop"), ("..", "website"), ("", "website"),
+        ("/srv/git/shop/.git", "shop"), ("/srv/shop/.", "shop"), ("..", "website"), ("", "website"),
     ],
 )  # fmt: skip
 def test_a_project_is_called_as_its_repository(project: Path, url: str, label: str):

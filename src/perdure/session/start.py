@@ -220,7 +220,7 @@ class SessionStart:
         try:
             return self.context.chosen
         except SettingsInvalid as error:
-            self.problems.append(error.sentence)
+            self.problems.append(error.note)
             raise
 
     def query(self) -> str | None:
