@@ -150,7 +150,11 @@ def import_bank(  # noqa: PLR0913 - one for each thing a caller may decide
         memory.note_markdown(None if project is None else Path(project), None if private else folders[-1])
     told_in = None if trusted or project is None else project_id(project)
     unique = without_duplicates(entries)
-    fields, refused = checked_fields(unique if end is None else best_first(unique), name, told_in=told_in)
+    if end is not None:
+        # A session before may have been cut short: what it took does not take the time of the rest.
+        taken = _known(memory, source="import")
+        unique = sorted(best_first(unique), key=lambda entry: entry.content_hash in taken)
+    fields, refused = checked_fields(unique, name, told_in=told_in)
     skipped += refused
     found = tuple(str(folder) for folder in folders if folder.is_dir())
     if dry_run:
@@ -213,12 +217,12 @@ def import_entries(
     )  # fmt: skip
 
 
-def _known(memory: Memory) -> dict[str, Record]:
-    """All learnings that are active here, by their content."""
+def _known(memory: Memory, source: str | None = None) -> dict[str, Record]:
+    """All learnings that are active here, by their content; or those of a source."""
     found: dict[str, Record] = {}
     after: int | None = None
     while True:
-        page = memory.list(limit=1000, after=after, category=LEARNING_CATEGORIES)
+        page = memory.list(limit=1000, after=after, category=LEARNING_CATEGORIES, source=source)
         found |= {record.content_hash: record for record in page}
         if (after := page.next) is None:
             return found
