@@ -106,7 +106,7 @@ class Page:
         self.cookie = answer.cookies[0].partition(";")[0]
         return self
 
-    def get(self, address: str, **query: Any) -> Answer:
+    def get(self, address: str, /, **query: Any) -> Answer:
         return self.ask("GET", address + (f"?{urlencode(query, doseq=True)}" if query else ""))
 
     def post(self, address: str, sent: Mapping[str, Any] | None = None, **more: Any) -> Answer:
@@ -169,8 +169,10 @@ def page_of(
     clock: Clock = system_clock,
     rest: ASGIApp | None = None,
     limit: RateLimit | None = None,
+    store: str | None = None,
 ) -> Page:
-    settings = load(store=folder / "memory.db")
+    """`store`: of which one the page says that it is, instead of its own."""
+    settings = load(store=store or folder / "memory.db")
     admissions = Admissions(folder / "memory.db-page", clock)
     serving = Serving(memory, tokens, "default", clock=clock, limit=limit or RateLimit())
     hosts = frozenset({"127.0.0.1", "localhost", "::1"})

@@ -195,8 +195,12 @@ def test_a_session_is_taken_back_whole_and_brought_back(page: Page, remembered: 
 def test_a_session_goes_off_the_record_and_on_again(page: Page, numbers: dict[str, int]):
     done = page.do(page.get("session", id="5f0c9a4e-monday"), "off-record")
     assert sessions_off_record() == ["5f0c9a4e-monday"]
-    page.do(done, "on-record")
+    on_again = page.do(done, "on-record")
     assert sessions_off_record() == []
+    # The banner has the undo of it.
+    assert "The session is on the record again. Undo" in on_again.words
+    assert page.do(on_again, "off-record").status == 200
+    assert sessions_off_record() == ["5f0c9a4e-monday"]
 
 
 def test_a_hit_of_a_search_is_tagged_and_promoted_where_it_stands(
@@ -243,6 +247,7 @@ def test_going_back_to_a_named_state_shows_first_what_it_does_and_can_be_taken_b
     remembered.update(numbers["theme"], text="Alice prefers light mode")
     done = page.do(page.get("checkpoints"), "checkpoint", name="light", description="as of today")
     assert "This state has a name now" in done.words
+    assert "The memories stay. The name goes" in page.do(done, "delete-checkpoint").words
     names = [form["name"] for form in page.get("checkpoints").forms("go-back")]
     look = page.do(page.get("checkpoints"), "go-back", names.index(["before-refactor"]))
     assert "becomes what it was before" in look.words
@@ -253,6 +258,8 @@ def test_going_back_to_a_named_state_shows_first_what_it_does_and_can_be_taken_b
     younger = remembered.remember("Bread is bought on Saturdays").record.number
     look = page.do(page.get("checkpoints"), "go-back", names.index(["light"]))
     assert "There is nothing to do" in look.words
+    assert "1 memory is younger than the checkpoint and stays. " in look.words
+    assert "--clear-existing" not in look.words
     without = page.do(look, "go-back")
     assert f"#{younger} goes, as it did not exist" in without.words
     page.do(page.do(without, "go-back"), "undo")
@@ -277,6 +284,7 @@ def test_erasing_asks_for_the_count_and_gives_a_receipt(
     receipt = page.do(wrong, "erase", typed="1")
     assert "Receipt: 1 memory erased" in receipt.words
     assert "no text is left" in receipt.words
+    assert "Every file was rewritten." in receipt.words
     assert remembered.history(number)[-1].hash in receipt.words
     (kept,) = re.findall(r'href="(erased\?batch=[^"]*)"', receipt.text)
     assert "no text is left" in page.get(kept).words
@@ -285,6 +293,16 @@ def test_erasing_asks_for_the_count_and_gives_a_receipt(
     assert b"meets on Mondays" not in (tmp_path / "memory.db").read_bytes()
     # Nothing brings it back, so no undo is offered for it.
     assert "Receipt" in page.get("log").words
+
+
+def test_a_receipt_of_a_database_speaks_of_no_files(
+    remembered: Memory, numbers: dict[str, int], tmp_path: Path, clock: HandClock
+):
+    page = page_of(remembered, tmp_path, clock=clock, store="postgresql://team@db.example/memories").sign_in()
+    look = page.do(page.get("erase", n=numbers["wrong"]), "erase")
+    receipt = page.do(look, "erase", typed="1").words
+    assert "Its rows are gone from the database." in receipt
+    assert "file was rewritten" not in receipt
 
 
 def test_erasing_what_changed_since_the_look_asks_again(page: Page, remembered: Memory, numbers: dict[str, int]):
@@ -298,6 +316,11 @@ def test_erasing_what_changed_since_the_look_asks_again(page: Page, remembered: 
 def test_limits_are_set_and_work_is_done(page: Page, remembered: Memory, numbers: dict[str, int]):
     page.do(page.get("health"), "limits", max_items="500")
     assert remembered.capacity().max_items == 500
+    lower = page.do(page.get("health"), "limits", max_items="40", max_tokens="9000")
+    undone = page.do(lower, "limits")
+    assert (remembered.capacity().max_items, remembered.capacity().max_tokens) == (500, None)
+    page.do(undone, "limits")
+    assert (remembered.capacity().max_items, remembered.capacity().max_tokens) == (40, 9000)
     page.do(page.get("health"), "limits", max_items="")
     assert remembered.capacity().max_items is None
     assert "outstanding is done" in page.do(page.get("health"), "work").words

@@ -94,6 +94,13 @@ def test_today_groups_what_changed_by_what_one_undo_takes_back(page: Page, remem
     assert "remembered #1, #2" in today.words
     taken_back = page.do(page.do(today, "undo"), "undo")
     assert "took back #3" in taken_back.words
+    # An undo of an undo is told as one, and offers to undo it, not to redo it.
+    again = page.do(taken_back, "undo")
+    assert "Done: undid the undo of #3. Undo" in again.words
+    assert "Redo" not in again.words
+    assert page.get("").words.count("undid the undo of #3") == 1
+    taken_back = page.do(again, "undo")
+    assert "Done: took back #3. Redo" in taken_back.words
     today = page.get("")
     assert "Redo" in today.words
     assert "taken back" in today.words
@@ -288,7 +295,8 @@ def test_a_session_shows_what_it_was_told_why_and_what_it_wrote(page: Page, numb
         "What it was told",
         "## Learned before",
         "Why each line got in",
-        "vector",
+        "its meaning +0.40",
+        "how much it stands out +0.40",
         "What it wrote",
         "Bob owns",
     ):
@@ -489,6 +497,40 @@ def test_what_a_token_may_not_do_is_not_shown_and_is_refused(
     assert page.get("memories", namespace="secret").status == 403
     assert page.get("egress").status == 403
     assert len(remembered.log(limit=100)) - before <= 2
+
+
+def test_a_model_is_offered_no_undo_of_what_a_person_did_and_no_decision(
+    remembered: Memory, tmp_path: Path, clock: HandClock
+):
+    first, second = (remembered.remember(text).record for text in ("Ada likes tea", "Ada is fond of tea"))
+    proposed(remembered, first, second)
+    tokens = TokenFile(tmp_path / "memory.db", clock)
+    scopes: tuple[Scope, ...] = ("read", "write", "delete")
+    _, secret = tokens.create("agent", scopes=scopes, namespaces=("default",), writer="model")
+    page = page_of(remembered, tmp_path, tokens=tokens, clock=clock).sign_in(secret)
+    assert page.get("").forms("undo") == page.get("log").forms("undo") == []
+    assert "Waits for a person: 1 pair" in page.get("").words
+    assert "Only a person decides." in page.get("review").words
+    page.do(page.get("remember"), "remember", text="Bob likes coffee")
+    assert len(page.get("").forms("undo")) == 1
+
+
+def test_who_did_something_is_a_person_a_model_or_background_work(
+    page: Page, numbers: dict[str, int], clock: HandClock
+):
+    clock.forward(days=30)
+    page.do(page.get("health"), "work")
+    told = page.get("log").words
+    assert "by claude-code (a model)" in told
+    assert "by ada (background work)" in told
+    assert "by ada (a model)" not in told
+
+
+def test_an_address_may_say_anything(page: Page, numbers: dict[str, int]):
+    for screen in SCREENS:
+        for name in ("name", "screen", "visit", "self", "was", "said", "text", "class"):
+            answer = page.get(screen.name, **asked(screen.name, numbers), **{name: "limits", "known_at": "1h"})
+            assert answer.status == 200, (screen.name, name, answer.words)
 
 
 def test_who_may_take_nothing_back_is_promised_no_undo(remembered: Memory, tmp_path: Path, clock: HandClock):

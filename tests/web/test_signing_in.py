@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from datetime import timedelta
 from pathlib import Path
@@ -123,6 +124,17 @@ def test_another_site_can_neither_change_nor_see_anything(page: Page, numbers: d
         for screen in SCREENS:
             assert page.ask("GET", screen.name, headers={"sec-fetch-site": site}).status == 403, screen.name
     assert len(remembered.log(limit=100)) == before
+
+
+def test_a_link_on_another_site_leads_to_the_screen_only_when_the_person_goes_on(page: Page, numbers: dict[str, int]):
+    led = page.ask("GET", "memory?n=1&name=x", headers={"sec-fetch-site": "cross-site"})
+    assert led.status == 403
+    assert "dark mode" not in led.words
+    assert 'href="memory?n=1&amp;name=x"' in led.text
+    assert page.get("memory", n=1, name="x").status == 200
+    for address in ("/attacker.example", "a/b", "..", "memory%00"):
+        led = page.ask("GET", "", headers={"sec-fetch-site": "cross-site"}, prefix=f"/ui/{address}")
+        assert re.findall(r'<a href="([^"]*)"', led.text) == ["./"], address
 
 
 def test_a_link_may_be_followed_from_the_file_that_opens_the_browser(stranger_page: Page):

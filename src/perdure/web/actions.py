@@ -248,6 +248,35 @@ ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
     "make-shared": ("session",),
 }
 
+# What takes back what no batch does: the action, and what its form says. What stands there was so before.
+WAYS_BACK: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "limits": ("limits", ("max_items", "max_tokens")),
+    "checkpoint": ("delete-checkpoint", ("name",)),
+    "off-record": ("on-record", ("session",)),
+    "on-record": ("off-record", ("session",)),
+    "make-private": ("make-shared", ("session",)),
+    "make-shared": ("make-private", ("session",)),
+}
+# An address has no empty value.
+_NO_VALUE: Final = "-"
+
+
+def before(visit: Visit, action: PageAction, given: Given) -> list[str]:
+    """What the form of the way back says, in its order."""
+    _, names = WAYS_BACK.get(action.name, ("", ()))
+    now: Any = visit.memory.capacity() if action.name == "limits" else None
+    return [str(given[name] if now is None else getattr(now, name) or _NO_VALUE) for name in names]
+
+
+def way_back(visit: Visit, name: str) -> Child:
+    """The undo of what was just done, of which the address says what was before."""
+    back, names = WAYS_BACK.get(name, ("", ()))
+    was = visit.query.get("was", ())
+    if not names or len(was) != len(names):
+        return None
+    about = {name: "" if value == _NO_VALUE else value for name, value in zip(names, was, strict=True)}
+    return action_form(visit, back, about, title="Undo", key="u")
+
 
 # -- forms -------------------------------------------------------------------------------------------------------------
 
@@ -395,7 +424,7 @@ def _field(action: PageAction, name: str, hint: Any, value: object, which: str) 
 
 def _back(visit: Visit) -> str:
     """Where to go once it is done: here, without what was done before."""
-    return str(visit.here(done=None, said=None, all=None))
+    return str(visit.here(done=None, said=None, all=None, was=None))
 
 
 def check_back(text: str) -> str:

@@ -5,7 +5,7 @@ undo.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -25,7 +25,7 @@ from perdure.http.routing import Serving, in_turn
 from perdure.open_memory import namespace_names
 from perdure.settings import Settings
 from perdure.validation import check_namespace
-from perdure.web.actions import ACTIONS, PageAction, batch_of, check_back, read_form
+from perdure.web.actions import ACTIONS, PageAction, batch_of, before, check_back, read_form
 from perdure.web.layout import frame, opened_page, refusal, sign_in_page
 from perdure.web.markup import document, h1, main
 from perdure.web.page_guard import ADMISSION, OPEN, PREFIX, PUBLIC_FILES, PageGuard, PageRules
@@ -144,7 +144,7 @@ class PageApp:
         visit.authorise(screen.verb, whole_store=screen.whole_store)
         shown = screen.make(visit)
         batch, said = visit.one("done"), visit.one("said")
-        banner = done_banner(visit, batch) if batch else said_banner(said) if said else None
+        banner = done_banner(visit, batch) if batch else said_banner(visit, said) if said else None
         return Response(frame(visit, shown, SCREENS, banner), media_type=_HTML)
 
     def _act(self, visit: Visit, action: PageAction, sent: Mapping[str, tuple[str, ...]]) -> Response:
@@ -157,12 +157,14 @@ class PageApp:
         if action.asks and not (sure and action.asks != "count"):
             shown = preview_screen(visit, action, given, sent, back)
         if shown is None:
+            was = before(visit, action, given)
             result = action.do(visit, given if action.asks != "count" else {**given, "confirm": sure})
             batch = batch_of(result)
             shown = result_screen(visit, action, result, back)
             if shown is None:
                 everywhere = {"all": "1"} if action.name == "take-back" and visit.is_whole_store else {}
-                return _redirect(_with(back, {"done": batch, **everywhere} if batch else {"said": action.name}))
+                said = {"done": batch, **everywhere} if batch else {"said": action.name, "was": was}
+                return _redirect(_with(back, said))
         return Response(frame(visit, shown, SCREENS), media_type=_HTML)
 
 
@@ -193,10 +195,10 @@ def _form(body: bytes) -> dict[str, tuple[str, ...]]:
     return {name: tuple(values) for name, values in fields.items()}
 
 
-def _with(back: str, query: Mapping[str, str]) -> str:
+def _with(back: str, query: Mapping[str, str | Sequence[str]]) -> str:
     from urllib.parse import urlencode
 
-    return f"{back}{'&' if '?' in back else '?'}{urlencode(query)}"
+    return f"{back}{'&' if '?' in back else '?'}{urlencode(query, doseq=True)}"
 
 
 def _redirect(location: str) -> Response:

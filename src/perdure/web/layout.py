@@ -130,7 +130,7 @@ def namespace_choice(visit: Visit) -> Markup:
     )
 
 
-def hidden(visit: Visit, **values: object) -> list[Markup]:
+def hidden(visit: Visit, /, **values: object) -> list[Markup]:
     """What a form sends besides what is typed."""
     place = {} if visit.namespace == visit.home else {"namespace": visit.namespace}
     given = {**place, **{name: value for name, value in values.items() if value is not None}}
@@ -293,7 +293,7 @@ def back_then(visit: Visit, oldest: datetime | None, *, true_then: bool = True) 
     return details(summary("Back then"), bar, open=is_past, class_="past")
 
 
-_PAST: Final = ("known", "true", "end", "known_at", "as_of", "after", "before", "from", "done", "said")
+_PAST: Final = ("known", "true", "end", "known_at", "as_of", "after", "before", "from", "done", "said", "was")
 _STEPS: Final = 500
 
 

@@ -75,7 +75,7 @@ def text_area(text: str, **attributes: Attribute) -> Markup:
     return Markup(f"{opened}\n{escape(text, quote=False)}</textarea>")
 
 
-def page_link(name: str, **query: object) -> PageLink:
+def page_link(name: str, /, **query: object) -> PageLink:
     """`page_link("memory", n=7)` is `memory?n=7`. What is None or empty is left out; a list is repeated."""
     given = {key: value for key, value in query.items() if value not in (None, "", (), [])}
     told = urlencode(given, doseq=True, encoding="utf-8", errors="replace", quote_via=quote)

@@ -20,6 +20,7 @@ async function show(address, parts, push = true) {
     old.replaceWith(fresh);
   }
   if (push) history.pushState({}, "", address); else history.replaceState({}, "", address);
+  shown = whole();
   chosen = -1;
   if (parts.includes("main")) {
     document.title = `${find("h1").textContent} · Perdure`;
@@ -34,7 +35,10 @@ const showPlace = () => find("#menu [aria-current]")?.scrollIntoView({ block: "n
 showPlace();
 
 const WHOLE = ["main", "#menu"];
-addEventListener("popstate", () => location.reload());
+// A place within the page, such as that of the first link, is no other page.
+const whole = () => location.pathname + location.search;
+let shown = whole();
+addEventListener("popstate", () => { if (whole() !== shown) location.reload(); });
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[href]");
   if (!link || !CAN_SWAP || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs
 
 from starlette.requests import cookie_parser
 from starlette.responses import Response
@@ -17,8 +18,9 @@ from perdure.errors import HostRefused, OriginRefused, PerdureError, RateLimited
 from perdure.http.guard import Guard, RequestRules, host_name
 from perdure.http.problems import status_of
 from perdure.http.routing import Serving
+from perdure.text.patterns import pattern
 from perdure.web.layout import refusal, sign_in_page
-from perdure.web.markup import PageLink, a, document, h1, main, p
+from perdure.web.markup import PageLink, a, document, h1, main, p, page_link
 from perdure.web.sign_in import OWNER, Admission, Admissions
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ OPEN: Final = "open"
 # Where the request's own scope holds the visit.
 ADMISSION: Final = "perdure.admission"
 MAX_FORM: Final = 2 << 20
+_SCREEN: Final = pattern("[a-z-]*")
 # The style, the script and the icon tell nothing about anybody; signing in is for those who have no cookie yet.
 PUBLIC_FILES: Final = frozenset({"page.css", "page.js", "icon.svg"})
 _PUBLIC: Final = PUBLIC_FILES | {OPEN}
@@ -132,9 +135,17 @@ class PageGuard(Guard):
                     return found
         return None
 
-    def _refusal(self, error: PerdureError, scope: Scope) -> Response:  # noqa: ARG002 - every address is for people
+    def _refusal(self, error: PerdureError, scope: Scope) -> Response:
         if isinstance(error, Unauthenticated):
             body = sign_in_page(has_tokens=self._page.tokens is not None)
+        elif isinstance(error, OriginRefused) and scope["method"] in _SAFE:
+            name = scope["path"].removeprefix(PREFIX)
+            query = parse_qs(scope["query_string"].decode("latin-1"))
+            there = page_link(name if _SCREEN.fullmatch(name) else "", **query)
+            told = p("Another site led here, and what the page shows is not for other sites.", role="alert")
+            body = document(
+                "Go on?", main(h1("Go on?"), told, p(a("Go on", href=there)), id="content", class_="narrow")
+            )
         else:
             body = document("Refused", main(h1("Refused"), refusal(error), id="content", class_="narrow"))
         return Response(body, status_of(type(error)), media_type="text/html; charset=utf-8")

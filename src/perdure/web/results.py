@@ -11,10 +11,10 @@ from typing import Any, Final
 from perdure.clock import format_local
 from perdure.errors import Conflict, NotFound, PerdureError, VersionConflict
 from perdure.ids import PROPOSAL
-from perdure.model import Finding, Forgotten, MarkdownCopy, RevertResult, Revision
+from perdure.model import BY_MODEL, Change, Finding, Forgotten, MarkdownCopy, RevertResult, Revision
 from perdure.remedies import Flag, Remedy, Run
 from perdure.text.preview import clip, one_line
-from perdure.web.actions import ABOUT, ACTIONS, Given, PageAction, action_form, check_back, is_erasure
+from perdure.web.actions import ABOUT, ACTIONS, Given, PageAction, action_form, check_back, is_erasure, way_back
 from perdure.web.layout import data_table, each_of, hidden, memory_list, refusal, with_code
 from perdure.web.markup import (
     NOTHING,
@@ -51,6 +51,7 @@ _LISTED: Final = 200
 _LINE: Final = 140
 # What a proposal is about, before the two numbers and a question mark.
 _PROPOSED: Final = {"merge": "do they say the same:", "conflict": "is only one of them true:"}
+_BY_OPTION: Final = "; clear_existing (--clear-existing) would remove them."
 # So many memories are named one by one.
 _FEW: Final = 3
 
@@ -59,16 +60,15 @@ def count(n: int, word: str = "memory", words: str = "memories") -> str:
     return f"{n:,} {word if n == 1 else words}"
 
 
-def told_changes(lines: Sequence[Revision]) -> str:
+def told_changes(lines: Sequence[Revision], *, brings_back: bool = False) -> str:
     """`corrected #12, forgot #13`, in the order in which it was done, and what was proposed about it last; of many only
-    how many.
+    how many. `brings_back`: it took an undo back.
     """
     told: list[str] = []
     for done in dict.fromkeys(_done(line) for line in without_proposals(lines)[::-1]):
         numbers = sorted({line.number for line in lines if _done(line) == done})
-        told.append(
-            f"{done} {', '.join(f'#{number}' for number in numbers) if len(numbers) <= _FEW else count(len(numbers))}"
-        )
+        which = ", ".join(f"#{number}" for number in numbers) if len(numbers) <= _FEW else count(len(numbers))
+        told.append(f"{'undid the undo of' if brings_back else done} {which}")
     if pairs := len({line.number for line in lines if is_proposed(line)}):
         told.append(f"proposed {count(pairs, 'pair', 'pairs')} to decide about")
     return ", ".join(told)
@@ -91,9 +91,28 @@ def is_taken_back(lines: Sequence[Revision], newest: Mapping[int, Revision]) -> 
         (last := newest.get(line.number)) is not None
         and last.change.operation in {"undo", "rewind"}
         and last.change.batch != line.change.batch
-        and _state(last) != _state(line)
+        and (line.change.operation == "undo" or _state(last) != _state(line))
         for line in lines
     )
+
+
+def brings_back(visit: Visit, lines: Sequence[Revision]) -> bool:
+    """Whether it is the undo of an undo: what it changed is as it was before the undo before it."""
+    if not lines or any(line.change.operation != "undo" for line in lines):
+        return False
+    steps = [line for line in visit.memory.history(lines[0].number) if line.seq <= lines[0].seq]
+    is_again = False
+    for place in range(2, len(steps)):
+        undone = steps[place].change.operation == steps[place - 1].change.operation == "undo"
+        is_again = undone and not is_again and _state(steps[place]) == _state(steps[place - 2])
+    return is_again
+
+
+def by_words(change: Change) -> str:
+    """What stands behind the name of whoever changed something."""
+    if not change.surface.endswith(BY_MODEL):
+        return ""
+    return " (background work)" if change.surface == f"work{BY_MODEL}" else " (a model)"
 
 
 def _state(line: Revision) -> tuple[object, ...]:
@@ -115,23 +134,24 @@ def done_banner(visit: Visit, batch: str) -> Child:
         lines = visit.memory.log(batch=batch, limit=_LISTED)
     except PerdureError:
         return None
-    told = told_changes(lines) or ("taken back, in other namespaces" if everywhere else "")
+    is_again = brings_back(visit, lines)
+    told = told_changes(lines, brings_back=is_again) or ("taken back, in other namespaces" if everywhere else "")
     if not told:
         return None
     is_final = all(line.change.operation == "erase" for line in lines) and lines
     undone = bool(lines) and all(line.change.operation == "undo" for line in lines)
     undo = None if is_final else action_form(
         visit, "undo", {"batch": batch, "sure": "1", "all_namespaces": "on" if everywhere else None},
-        title="Redo" if undone and not everywhere else "Undo", key="u",
+        title="Redo" if undone and not (everywhere or is_again) else "Undo", key="u",
     )  # fmt: skip
     return div(span(f"Done: {told}."), undo, role="status", class_="banner")
 
 
-def said_banner(name: str) -> Child:
+def said_banner(visit: Visit, name: str) -> Child:
     """Our own words about an action: an address cannot say its own."""
     action = ACTIONS.get(name)
     told = (action.said or "Nothing had to be changed.") if action else None
-    return div(span(told), role="status", class_="banner") if told else None
+    return div(span(told), way_back(visit, name), role="status", class_="banner") if told else None
 
 
 # -- before ------------------------------------------------------------------------------------------------------------
@@ -208,7 +228,8 @@ def _anything(preview: Any) -> bool:
 
 
 def _previewed(visit: Visit, preview: Any) -> Child:
-    notes = [p(note, class_="note") for note in getattr(preview, "notes", ())]
+    # Of what is younger a button of its own takes care here.
+    notes = [p(note.replace(_BY_OPTION, "."), class_="note") for note in getattr(preview, "notes", ())]
     if isinstance(preview, RevertResult):
         parts = dict(preview.parts) or {visit.namespace: preview}
         titled = len(parts) > 1
@@ -364,10 +385,11 @@ def receipt_screen(visit: Visit, batch: str, erased: Forgotten | None = None) ->
     ]  # fmt: skip
     said: Child = None
     if erased is not None:
-        scrubbed = "Some bytes wait for another process" if erased.scrub_pending else "Every file was rewritten"
+        is_database = visit.settings.store.kind == "database"
+        scrubbed = "Its rows are gone from the database" if is_database else "Every file was rewritten"
         said = section(
             h2("Files"),
-            p(f"{scrubbed}."),
+            p(f"{'Some bytes wait for another process' if erased.scrub_pending else scrubbed}."),
             _copies(erased.copies, "Copies in Markdown files"),
             [p(note, class_="note") for note in erased.notes],
         )

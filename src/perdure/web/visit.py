@@ -55,12 +55,12 @@ class Visit:
             raise InvalidInput(f"{name} must be a number, not {shown(text)}.")
         return None if text is None else int(text)
 
-    def link(self, screen: str, **query: object) -> PageLink:
+    def link(self, screen: str, /, **query: object) -> PageLink:
         """To a screen, in the same namespace."""
         place = {} if self.namespace == self.home else {"namespace": self.namespace}
         return page_link(screen, **{**place, **query})
 
-    def here(self, **changes: object) -> PageLink:
+    def here(self, /, **changes: object) -> PageLink:
         """To this screen, as it is but for these changes; what is None is left out."""
         return page_link(self.screen, **{**self.query, **changes})
 

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
-from perdure.model import BY_MODEL, Revision
+from perdure.lifecycle.model_rights import is_of_person
+from perdure.model import Revision
 from perdure.text.preview import clip
 from perdure.web.actions import action_form, field_form
 from perdure.web.layout import back_then, data_table, empty, spoken
 from perdure.web.markup import Child, Markup, PageLink, a, div, h2, li, nav, p, section, small, span, ul
 from perdure.web.results import (
+    brings_back,
+    by_words,
     count,
     is_proposed,
     is_taken_back,
@@ -105,7 +108,8 @@ def waiting_line(visit: Visit) -> Child:
         if found:
             more = "+" if len(found) >= PAGE else ""
             told.append(a(f"{len(found)}{more} {one if len(found) == 1 else many}", href=visit.link("review")))
-    waits = span("Nothing waits for you.") if not told else [span("Waits for you: "), told]
+    whose = "you" if visit.is_person else "a person"
+    waits = span(f"Nothing waits for {whose}.") if not told else [span(f"Waits for {whose}: "), told]
     return div(div(waits, class_="row"), health_line(visit), class_="waiting", role="status")
 
 
@@ -140,7 +144,6 @@ def batch_row(
 ) -> Markup:
     """`newest` has the last line of each memory, where that is known; `is_cut`: the call may have made more lines."""
     change = lines[0].change
-    by_model = change.surface.endswith(BY_MODEL)
     is_new = visit.since is not None and change.at > visit.since
     session = (
         [" in ", a(clip(change.session, 24), href=visit.link("session", id=change.session))] if change.session else None
@@ -153,20 +156,22 @@ def batch_row(
     ]  # fmt: skip
     more = len(told) - _SHOWN
     is_final = all(line.change.operation == "erase" for line in lines)
-    undo: Child
+    is_again = brings_back(visit, lines)
+    undo: Child = None
     if is_final:
         undo = a("Receipt", href=visit.link("erased", batch=change.batch), class_="end")
     elif newest and is_taken_back(lines, newest):
         undo = span("taken back", class_="badge end")
-    else:
-        title = "Redo" if all(line.change.operation == "undo" for line in lines) else ""
+    # A model takes back only what models did.
+    elif visit.is_person or not is_of_person(lines):
+        title = "Redo" if not is_again and all(line.change.operation == "undo" for line in lines) else ""
         undo = action_form(visit, "undo", {"batch": change.batch}, title=title, key="u", plain=True)
     return li(
         div(
             span("new ", class_="badge ok") if is_new else None,
-            span(told_changes(lines), ", and more" if is_cut else None, class_="did"),
+            span(told_changes(lines, brings_back=is_again), ", and more" if is_cut else None, class_="did"),
             small(
-                "by ", a(change.actor, href=visit.link("log", actor=change.actor)), " (a model)" if by_model else None,
+                "by ", a(change.actor, href=visit.link("log", actor=change.actor)), by_words(change) or None,
                 session, ", ", when(change.at, visit.now),
                 " ", a("details", href=visit.link("log", batch=change.batch)),
             ),

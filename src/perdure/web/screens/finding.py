@@ -56,7 +56,7 @@ _PASSAGE: Final = 280
 _FOUND: Final = 20
 _MODES: Final = {"hybrid": "words and meaning", "keyword": "words", "vector": "meaning", "time": "the time"}
 # What speaks for a hit, as people say it.
-_WHY: Final = {
+WHY: Final = {
     "prior": "where every memory begins", "keyword": "its words", "vector": "its meaning",
     "relevance": "how well it fits", "sentence": "one sentence of it", "clause": "one clause of the question",
     "part": "the part of it that is nearest",
@@ -66,7 +66,7 @@ _WHY: Final = {
     "recalls": "how often it was recalled", "decay": "how lately it was used", "anchor": "its anchor",
     "named": "who is meant", "assistant": "that an assistant said it", "brief": "how short it is",
     "when": "that it says when", "asking": "that it is a question", "neighbours": "what was said beside it",
-    "answering": "that it is an answer", "around": "what was said around it",
+    "answering": "that it is an answer", "around": "what was said around it", "prominence": "how much it stands out",
 }  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def marked(text: str, question: str) -> list[Child]:
 def why(explain: Any) -> Markup:
     signals: Sequence[tuple[str, Signal]] = list(explain.items())
     rows = [
-        (_WHY.get(name, name.replace("_", " ")), f"{signal.contribution:+.2f}", signal.rank or "", signal.about)
+        (WHY.get(name, name.replace("_", " ")), f"{signal.contribution:+.2f}", signal.rank or "", signal.about)
         for name, signal in signals
         if signal.contribution
     ]

@@ -44,7 +44,7 @@ from perdure.web.markup import (
     summary,
     ul,
 )
-from perdure.web.results import DONE, count, is_proposed
+from perdure.web.results import DONE, by_words, count, is_proposed
 from perdure.web.visit import Shown, Visit, past_of, when
 
 # What of a record is shown in words elsewhere on the screen.
@@ -153,8 +153,7 @@ def spans(record: Record, lines: Sequence[Revision]) -> list[TimeBar]:
 
 def origin(visit: Visit, record: Record, lines: Sequence[Revision]) -> Markup:
     change = lines[0].change
-    model = " (a model)" if change.surface.endswith(BY_MODEL) else ""
-    by = f"{change.actor}{model}, through {change.surface.removesuffix(BY_MODEL)}"
+    by = f"{change.actor}{by_words(change)}, through {change.surface.removesuffix(BY_MODEL)}"
     rows: list[tuple[str, Child]] = [("written", [by, ", ", when(change.at, visit.now)])]
     if session := record.session_id or change.session:
         rows.append(("session", a(session, href=visit.link("session", id=session))))

@@ -27,11 +27,15 @@ def review(visit: Visit) -> Shown:
     parts: list[Child] = []
     if proposals:
         can_undo = visit.may("undo")
-        keys = p(
-            "Each decision can be taken back. " if can_undo else None, "Keys: ", kbd("j"), " ", kbd("k"), " move, ",
-            kbd("a"), " accepts, ", kbd("r"), " keeps both", [", ", kbd("u"), " takes back"] if can_undo else None, ".",
-            class_="note",
-        ) if visit.is_person and visit.may("accept") else None  # fmt: skip
+        keys: Child = None
+        if not visit.is_person:
+            keys = p("Only a person decides.", class_="note")
+        elif visit.may("accept"):
+            keys = p(
+                "Each decision can be taken back. " if can_undo else None, "Keys: ", kbd("j"), " ", kbd("k"), " move, ",
+                kbd("a"), " accepts, ", kbd("r"), " keeps both", [", ", kbd("u"), " takes back"] if can_undo else None,
+                ".", class_="note",
+            )  # fmt: skip
         pairs = ul([pair(visit, proposal) for proposal in proposals], class_="pairs")
         parts.append(section(h2("Pairs"), keys, pairs))
     if offers:

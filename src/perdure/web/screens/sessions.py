@@ -37,6 +37,7 @@ from perdure.web.markup import (
     ul,
 )
 from perdure.web.screens.changes import batch_row, batches
+from perdure.web.screens.finding import WHY
 from perdure.web.screens.places import oldest_of, past_line
 from perdure.web.visit import PAGE, Shown, Visit, past_of, when
 
@@ -221,14 +222,19 @@ def entries(visit: Visit, title: str, listed: Sequence[Mapping[str, Any]], reaso
 def entry_row(visit: Visit, entry: Mapping[str, Any]) -> Child:
     explain: Mapping[str, Mapping[str, Any]] = entry.get("explain") or {}
     signals = [
-        (name.replace("_", " "), f"{float(signal.get('contribution', 0)):.3f}", str(signal.get("about", "")))
+        (WHY.get(name, name.replace("_", " ")), f"{float(added):+.2f}", str(signal.get("about", "")))
         for name, signal in explain.items()
+        if (added := signal.get("contribution"))
     ]
     figure = entry.get("score", entry.get("relevance"))
     score = "" if figure is None else f"{float(figure):.2f}"
     number, namespace = entry.get("number"), entry.get("namespace")
     link = a(f"#{number}", href=visit.link("memory", n=number, namespace=namespace), class_="number")
-    why: Child = details(summary("Why"), data_table(("signal", "adds", ""), signals, "Signals")) if signals else None
+    why: Child = (
+        details(summary("Why"), data_table(("what speaks for it", "how much", ""), signals, "Why it got in"))
+        if signals
+        else None
+    )
     if entry.get("phrase"):
         why = p("The prompt holds its trigger phrase: ", b(clip(str(entry["phrase"]), 200)), class_="note")
     text = clip(one_line(str(entry.get("title") or entry.get("text") or "")), 160)
