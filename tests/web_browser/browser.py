@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+# Milliseconds until something that is waited for does not come: nothing waits so long, however busy the machine is.
+PATIENCE = 60_000
 # As many as a palette has.
 MOST_COLOURS = 256
 # Noted by the page itself, before anything of it runs.
@@ -54,7 +56,7 @@ class Visitor:
 
     def says(self, words: str) -> None:
         """Waits for the words, and fails where they do not come."""
-        self.page.get_by_text(words).first.wait_for(timeout=5000)
+        self.page.get_by_text(words).first.wait_for()
         # Keys do nothing until the script is there, which may be later than the words.
         self.page.wait_for_load_state()
 
@@ -81,7 +83,7 @@ class Browser:
                 context.add_init_script(_WATCH)
             page = context.new_page()
             visitor = Visitor(page, base or link.partition("open?")[0])
-            page.set_default_timeout(10_000)
+            page.set_default_timeout(PATIENCE)
             page.on("request", visitor.note_request)
             page.on("pageerror", visitor.note_error)
             page.on("console", visitor.note_console)

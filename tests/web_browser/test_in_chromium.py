@@ -5,7 +5,8 @@ phone, in the dark; and what others try with it. `make test-web` runs these.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -101,7 +102,7 @@ def test_a_newcomer_finds_what_is_wrong_corrects_it_sees_who_was_told_takes_the_
         visitor.says("Done:")
         assert current(served, agent) is None
         visitor.click("Undo", within=".banner")
-        visitor.says("Redo")
+        visitor.says("undid the undo of")
         assert current(served, agent) == "Bob owns the billing service"
         visitor.go(f"memory?n={wrong}")
         visitor.click("Erase for good", "link")
@@ -149,6 +150,7 @@ def test_every_action_is_done_and_taken_back_with_a_mouse(browser: Browser, serv
         visitor.says("This state has a name now")
         visitor.click("Go back to this")
         visitor.click("Leave it as it is", "link")
+        visitor.says("Named states")
         visitor.go("remember")
         visitor.page.get_by_role("textbox", name="Text").fill("Bread is bought on Saturdays")
         visitor.click("Remember")
@@ -210,8 +212,10 @@ def test_tags_tiers_named_states_limits_and_private_projects_are_changed_and_tak
             page.get_by_label("Most memories").fill(most)
             visitor.click("Set the limits")
             visitor.says("The limits are set")
-            with Memory(served.store, embedder="none") as memory:
-                assert memory.capacity().max_items == (int(most) if most else None)
+            assert limit(served) == (int(most) if most else None)
+        visitor.click("Undo", within=".banner")
+        page.locator("#limits-max_items[value='500']").wait_for()
+        assert limit(served) == 500
         visitor.go("session?id=tuesday")
         visitor.click("Make its project private")
         visitor.says("recalled nowhere else")
@@ -241,9 +245,14 @@ def test_what_others_changed_since_is_overruled_after_a_look_and_brought_back(
         visitor.says("Done:")
         assert current(served, agent) is None
         visitor.click("Undo", within=".banner")
-        visitor.says("Redo")
+        visitor.says("undid the undo of")
         assert current(served, agent) == "Bob and Chen own the billing service"
         assert visitor.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def limit(served: Served) -> int | None:
+    with Memory(served.store, embedder="none") as memory:
+        return memory.capacity().max_items
 
 
 def standing(served: Served, number: int) -> tuple[object, ...]:
@@ -304,6 +313,23 @@ def test_everything_is_reached_with_the_keyboard_alone(browser: Browser, serve: 
         press("u")
         visitor.says("Redo")
         assert pairs(served) == before
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_the_first_key_leads_past_the_menu(browser: Browser, serve: Callable[..., Served], scripts: bool):
+    served = serve()
+    with browser.visit(served.link, java_script_enabled=scripts) as visitor:
+        press: Callable[..., None] = visitor.page.keyboard.press
+        press("Tab")
+        press("Enter")
+        visitor.page.wait_for_url(f"{visitor.base}#content")
+        press("Tab")
+        reached = "document.querySelector('main').contains(document.activeElement)"
+        assert visitor.page.evaluate(reached)
+        visitor.page.get_by_role("link", name="Memories", exact=True).click()
+        visitor.page.wait_for_url(f"{visitor.base}memories")
+        visitor.page.go_back()
+        visitor.says("What changed")
 
 
 def test_a_screen_is_swapped_in_place_and_the_way_back_works(browser: Browser, serve: Callable[..., Served]):
@@ -423,6 +449,10 @@ def test_other_sites_and_other_ports_of_this_machine_can_do_nothing(browser: Bro
         f'<form id=f method=post action="{served.base}forget"><input name=what value={theme}>'
         '<input name=back value="./"></form><script>f.submit()</script>'
     )
+
+    def of_the_page(request: Any) -> bool:
+        return request.url == served.base
+
     with browser.visit(served.link) as visitor:
         page = visitor.page
         # A name that leads to this machine: the page is refused by it.
@@ -430,19 +460,50 @@ def test_other_sites_and_other_ports_of_this_machine_can_do_nothing(browser: Bro
         for origin in ("http://attacker.example:8000", "http://127.0.0.1:1", "http://localhost:1"):
             page.route(f"{origin}/*", answering(attack))
             with page.expect_response(f"{served.base}forget") as refused:
-                page.goto(f"{origin}/")
+                # Its script leads away before the site is there.
+                page.goto(f"{origin}/", wait_until="commit")
             assert refused.value.status == 403, origin
+            page.wait_for_url(f"{served.base}forget")
         # The cookie goes to the page alone.
         kept = [each for each in page.context.cookies() if each["name"].startswith("perdure-page-")]
         assert [(each["path"], each["httpOnly"], each["sameSite"]) for each in kept] == [("/ui", True, "Strict")]
         assert page.goto(served.link).status == 401
-        visitor.go()
-        page.evaluate("history.replaceState({}, '', location)")
-        frame = f'<iframe src="{served.base}"></iframe>'
-        page.route("http://127.0.0.1:2/*", answering(frame))
-        page.goto("http://127.0.0.1:2/")
-        assert "What changed" not in page.frames[1].content() if len(page.frames) > 1 else True
+        frame, link = f'<iframe src="{served.base}"></iframe>', f'<a href="{served.base}memory?n={theme}">A memory</a>'
+        with site(frame + link) as elsewhere:
+            # No other site has it in a frame.
+            with page.expect_event("requestfailed", of_the_page) as framed:
+                page.goto(elsewhere)
+            assert framed.value.failure == "net::ERR_BLOCKED_BY_RESPONSE"
+            # A link of another site leads to the screen once the person goes on.
+            visitor.click("A memory", "link")
+            visitor.says("Another site led here")
+            assert "dark mode" not in visitor.text
+            visitor.click("Go on", "link")
+            visitor.says("Alice prefers dark mode")
     assert current(served, theme)
+
+
+@contextmanager
+def site(body: str) -> Generator[str]:
+    """A site on another port of this machine, of which a browser knows that it is one: its address."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, format: str, *arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def answering(body: str) -> Callable[[Any], None]:
