@@ -516,11 +516,14 @@ def test_a_model_is_offered_no_undo_of_what_a_person_did_and_no_decision(
 
 
 def test_who_did_something_is_a_person_a_model_or_background_work(
-    page: Page, numbers: dict[str, int], clock: HandClock
+    page: Page, remembered: Memory, numbers: dict[str, int], clock: HandClock
 ):
     clock.forward(days=30)
     page.do(page.get("health"), "work")
+    # As an import of a folder of notes writes.
+    remembered.writing_as(writer="model", surface="files").remember("The cellar floods in May.")
     told = page.get("log").words
+    assert "by ada (from files)" in told
     assert "by claude-code (a model)" in told
     assert "by ada (background work)" in told
     assert "by ada (a model)" not in told

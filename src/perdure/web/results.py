@@ -52,6 +52,9 @@ _LINE: Final = 140
 # What a proposal is about, before the two numbers and a question mark.
 _PROPOSED: Final = {"merge": "do they say the same:", "conflict": "is only one of them true:"}
 _BY_OPTION: Final = "; clear_existing (--clear-existing) would remove them."
+_BY_OTHERS: Final = {
+    "work": " (background work)", "files": " (from files)", "takeover": " (from files)", "import": " (from files)"
+}  # fmt: skip
 # So many memories are named one by one.
 _FEW: Final = 3
 
@@ -109,10 +112,10 @@ def brings_back(visit: Visit, lines: Sequence[Revision]) -> bool:
 
 
 def by_words(change: Change) -> str:
-    """What stands behind the name of whoever changed something."""
+    """What stands behind the name of whoever changed something: not every text that counts like a model's is one's."""
     if not change.surface.endswith(BY_MODEL):
         return ""
-    return " (background work)" if change.surface == f"work{BY_MODEL}" else " (a model)"
+    return _BY_OTHERS.get(change.surface.removesuffix(BY_MODEL), " (a model)")
 
 
 def _state(line: Revision) -> tuple[object, ...]:
