@@ -79,7 +79,7 @@ class Demo:
         yield from self.call("store_memory", description=_LESSON, **learned)
         yield from self.title(f'Another project, another task: "{_TASK}"', "second", "clinic")
         told = yield from self.start_session()
-        says = "The lesson of the shop comes first, in a clinic: found by meaning, with no word in common."
+        says = "The lesson of the shop comes first, in a clinic: found by meaning, with hardly a word in common."
         yield from self.check(bool(told) == by_meaning, says if told else "Without a model nothing says that it fits.")
         yield from self.call("memory_update", id=1, text=_LESSON_CORRECTED)
         yield from self.title("The shop again.", "third", "shop")
