@@ -96,6 +96,15 @@ def test_list_on_a_terminal_is_a_table_no_wider_than_it(user: User):
     assert "A title: Alice" in screen
 
 
+def test_a_narrow_list_leaves_out_the_widest_columns_and_not_the_memories(user: User):
+    user.done("remember", "The cellar floods in May", "--key", "document:vault/sub/cellar.md", "--tag", "house, cellar")
+    for columns, shown in (("100", ["key", "tags"]), ("62", ["tags"]), ("40", [])):
+        header, line = user.screen("list", COLUMNS=columns).splitlines()
+        assert header.split() == ["#", "memory", *shown, "age"]
+        assert line.split()[:2] == ["1", "The"]
+        assert "just now" in line
+
+
 def test_forgotten_memories_are_listed_by_their_state(user: User):
     user.done("remember", "one")
     user.done("forget", "1")

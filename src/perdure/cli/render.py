@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 from perdure.cli.exit_codes import OK
 from perdure.cli.terminal import err, glyphs, is_terminal_layout, is_utf8, out, safe, tsv_field, width
@@ -17,12 +17,17 @@ from perdure.jsonable import to_jsonable
 from perdure.text.unsafe_characters import UNSAFE_CHARACTERS
 
 Item = TypeVar("Item")
+# Characters of a column, and those that one which takes what is left has at least.
+_WIDEST: Final = 24
+_SHARE: Final = 20
+_GAP: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[Item]):
     """A column of a table, and what it shows of an item. `share`: it takes the room that the others leave, and is cut
-    where that ends. `fold`: it may take more lines. `optional`: it is left out while all its cells are empty.
+    where that ends. `fold`: it may take more lines. `optional`: it is left out while all its cells are empty, and where
+    a narrow terminal has no room for it.
     """
 
     name: str
@@ -96,7 +101,9 @@ def draw_table(table: Table[Item]) -> list[str]:
     from rich.text import Text
 
     drawn = RichTable(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    columns = [each for each in table.columns if not each.optional or any(map(each.cell, table.items))]
+    columns = _that_fit(
+        [each for each in table.columns if not each.optional or any(map(each.cell, table.items))], table
+    )
     drawn.expand = any(column.share for column in columns)
     for column in columns:
         drawn.add_column(
@@ -104,7 +111,7 @@ def draw_table(table: Table[Item]) -> list[str]:
             style=column.style,
             justify="right" if column.number else "left",
             ratio=1 if column.share else None,
-            max_width=None if column.share or column.fold else 24,
+            max_width=None if column.share or column.fold else _WIDEST,
             no_wrap=not column.fold,
             overflow="fold" if column.fold else "ellipsis",
         )
@@ -117,3 +124,19 @@ def draw_table(table: Table[Item]) -> list[str]:
     with console.capture() as captured:
         console.print(drawn)
     return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def _that_fit(columns: list[Column[Item]], table: Table[Item]) -> list[Column[Item]]:
+    """Without the widest that are optional, until there is room for those that take what is left."""
+    from rich.cells import cell_len
+
+    def taken(column: Column[Item]) -> int:
+        widest = max(map(cell_len, (column.name, *(safe(column.cell(item)) for item in table.items))))
+        return _GAP + (_SHARE if column.share else min(widest, _WIDEST))
+
+    widths = {column.name: taken(column) for column in columns}
+    optional = sorted((each.name for each in columns if each.optional), key=lambda name: widths[name])
+    if any(column.share for column in columns):
+        while optional and sum(widths.values()) - _GAP > width():
+            del widths[optional.pop()]
+    return [column for column in columns if column.name in widths]
