@@ -38,6 +38,7 @@ html_use_index = False
 html_copy_source = False
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
+html_search_scorer = str(REPOSITORY / "docs/scorer.js")
 
 
 def navigation(front: str) -> dict[str, list[tuple[str, str, str]]]:
