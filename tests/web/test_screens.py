@@ -194,6 +194,18 @@ def test_a_memory_shows_its_versions_its_times_and_who_was_told_it(page: Page, n
     assert "5f0c9a4e-monday at its start" in told.words
 
 
+def test_a_memory_says_how_often_it_was_of_use_and_looking_at_it_is_none(
+    page: Page, remembered: Memory, numbers: dict[str, int]
+):
+    assert "It has answered no search" in page.get("memory", n=numbers["theme"]).words
+    remembered.recall("dark mode in every editor")
+    remembered.recall("who prefers dark mode")
+    page.get("memory", n=numbers["theme"])
+    shown = page.get("memory", n=numbers["theme"]).words
+    assert "It answered a search or began a session 2 times, the last time just now" in shown
+    assert "access_count" not in shown
+
+
 def test_of_very_many_versions_some_are_compared_and_the_others_are_a_link_away(page: Page, remembered: Memory):
     number = remembered.remember("The door code is 0").record.number
     for code in range(1, 50):
@@ -522,8 +534,11 @@ def test_who_did_something_is_a_person_a_model_or_background_work(
     page.do(page.get("health"), "work")
     # As an import of a folder of notes writes.
     remembered.writing_as(writer="model", surface="files").remember("The cellar floods in May.")
+    # As a hook keeps what was said.
+    remembered.writing_as(writer="model", surface="hook").remember("Shall I try again?")
     told = page.get("log").words
     assert "by ada (from files)" in told
+    assert "by ada (a session)" in told
     assert "by claude-code (a model)" in told
     assert "by ada (background work)" in told
     assert "by ada (a model)" not in told

@@ -53,7 +53,8 @@ _LINE: Final = 140
 _PROPOSED: Final = {"merge": "do they say the same:", "conflict": "is only one of them true:"}
 _BY_OPTION: Final = "; clear_existing (--clear-existing) would remove them."
 _BY_OTHERS: Final = {
-    "work": " (background work)", "files": " (from files)", "takeover": " (from files)", "import": " (from files)"
+    "work": " (background work)", "files": " (from files)", "takeover": " (from files)", "import": " (from files)",
+    "hook": " (a session)",
 }  # fmt: skip
 # So many memories are named one by one.
 _FEW: Final = 3

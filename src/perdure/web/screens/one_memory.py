@@ -12,7 +12,7 @@ from typing import Any, Final
 from perdure.clock import format_local, parse_time
 from perdure.errors import InvalidInput, NotFound, PerdureError
 from perdure.ids import EPISODE, KINDS, LEARNED, is_said
-from perdure.model import BY_MODEL, Record, Revision, Version
+from perdure.model import BY_MODEL, STATES, Record, Revision, Version
 from perdure.recall.learned_from import ToldWords
 from perdure.session.kept import kept_prompts_about, kept_starts
 from perdure.text.diff import word_diff
@@ -71,7 +71,7 @@ def number_of(visit: Visit) -> int:
 def memory(visit: Visit) -> Shown:
     number, past = number_of(visit), past_of(visit)
     lines = visit.memory.history(number)
-    record = lines[-1].record
+    record = lines[-1].record and (with_use(visit, number) or lines[-1].record)
     if past.known_at is not None:
         record = visit.memory.get(number, known_at=past.known_at)
     if record is None:
@@ -103,6 +103,12 @@ def memory(visit: Visit) -> Shown:
     ]
     title = f"#{number} {record.title}" if record.title else f"Memory #{number}"
     return Shown(title, body, **spoken(visit, "get", number, command="show"))
+
+
+def with_use(visit: Visit, number: int) -> Record | None:
+    """The memory as it is, with how often it was used, which no history says; looking here is no use of it."""
+    found = visit.memory.list(limit=1, after=number + 1, states=STATES)
+    return next((each for each in found if each.number == number), None)
 
 
 def erased_memory(visit: Visit, number: int, lines: Sequence[Revision]) -> Shown:
