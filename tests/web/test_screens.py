@@ -189,6 +189,7 @@ def test_filters_are_part_of_the_address_and_each_can_be_taken_away(page: Page, 
 def test_a_memory_shows_its_versions_its_times_and_who_was_told_it(page: Page, numbers: dict[str, int]):
     shown = page.get("memory", n=numbers["port"])
     assert re.search(r"<del>8080</del>.*<ins>9090</ins>", shown.text)
+    assert "key server:staging source" in shown.words
     assert 'role="img"' in shown.text
     told = page.get("memory", n=numbers["wrong"])
     assert "5f0c9a4e-monday at its start" in told.words

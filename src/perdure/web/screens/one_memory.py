@@ -171,6 +171,8 @@ def origin(visit: Visit, record: Record, lines: Sequence[Revision]) -> Markup:
         rows.append(
             ("project", a(record.source_project, href=visit.link("memories", source_project=record.source_project)))
         )
+    if record.key and record.key.partition(":")[0] not in KINDS:
+        rows.append(("key", code(record.key)))
     rows += [("source", record.source), ("trust", record.trust)]
     for title, ids in (
         ("learned from", record.evidence),

@@ -140,7 +140,8 @@ def egress(visit: Visit) -> Shown:
 def keys(visit: Visit) -> Shown:
     told = (
         ("/", "search"), ("j k", "the next and the previous line"), ("Enter", "open it"), ("e", "correct it"),
-        ("f", "forget it"), ("a r", "accept, or keep both"), ("u", "take back what was just done, or this change"),
+        ("f", "forget it"), ("a r", "accept or say yes, or keep both"),
+        ("u", "take back what was just done, or this change"),
         ("g, then a letter", f"another screen: {_JUMPS}"),
         ("?", "this list"),
     )  # fmt: skip
