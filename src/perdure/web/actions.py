@@ -249,7 +249,7 @@ ABOUT: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 # What takes back what no batch does: the action, and what its form says. What stands there was so before.
-WAYS_BACK: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+UNDO_ACTIONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "limits": ("limits", ("max_items", "max_tokens")),
     "checkpoint": ("delete-checkpoint", ("name",)),
     "off-record": ("on-record", ("session",)),
@@ -263,14 +263,14 @@ _NO_VALUE: Final = "-"
 
 def before(visit: Visit, action: PageAction, given: Given) -> list[str]:
     """What the form of the way back says, in its order."""
-    _, names = WAYS_BACK.get(action.name, ("", ()))
+    _, names = UNDO_ACTIONS.get(action.name, ("", ()))
     now: Any = visit.memory.capacity() if action.name == "limits" else None
     return [str(given[name] if now is None else getattr(now, name) or _NO_VALUE) for name in names]
 
 
-def way_back(visit: Visit, name: str) -> Child:
+def undo_form(visit: Visit, name: str) -> Child:
     """The undo of what was just done, of which the address says what was before."""
-    back, names = WAYS_BACK.get(name, ("", ()))
+    back, names = UNDO_ACTIONS.get(name, ("", ()))
     was = visit.query.get("was", ())
     if not names or len(was) != len(names):
         return None

@@ -14,7 +14,7 @@ from perdure.ids import PROPOSAL
 from perdure.model import BY_MODEL, Change, Finding, Forgotten, MarkdownCopy, RevertResult, Revision
 from perdure.remedies import Flag, Remedy, Run
 from perdure.text.preview import clip, one_line
-from perdure.web.actions import ABOUT, ACTIONS, Given, PageAction, action_form, check_back, is_erasure, way_back
+from perdure.web.actions import ABOUT, ACTIONS, Given, PageAction, action_form, check_back, is_erasure, undo_form
 from perdure.web.layout import data_table, each_of, hidden, memory_list, refusal, with_code
 from perdure.web.markup import (
     NOTHING,
@@ -64,15 +64,15 @@ def count(n: int, word: str = "memory", words: str = "memories") -> str:
     return f"{n:,} {word if n == 1 else words}"
 
 
-def told_changes(lines: Sequence[Revision], *, brings_back: bool = False) -> str:
+def told_changes(lines: Sequence[Revision], *, is_undo_of_undo: bool = False) -> str:
     """`corrected #12, forgot #13`, in the order in which it was done, and what was proposed about it last; of many only
-    how many. `brings_back`: it took an undo back.
+    how many. `is_undo_of_undo`: it took an undo back.
     """
     told: list[str] = []
     for done in dict.fromkeys(_done(line) for line in without_proposals(lines)[::-1]):
         numbers = sorted({line.number for line in lines if _done(line) == done})
         which = ", ".join(f"#{number}" for number in numbers) if len(numbers) <= _FEW else count(len(numbers))
-        told.append(f"{'undid the undo of' if brings_back else done} {which}")
+        told.append(f"{'undid the undo of' if is_undo_of_undo else done} {which}")
     if pairs := len({line.number for line in lines if is_proposed(line)}):
         told.append(f"proposed {count(pairs, 'pair', 'pairs')} to decide about")
     return ", ".join(told)
@@ -100,7 +100,7 @@ def is_taken_back(lines: Sequence[Revision], newest: Mapping[int, Revision]) -> 
     )
 
 
-def brings_back(visit: Visit, lines: Sequence[Revision]) -> bool:
+def is_undo_of_undo(visit: Visit, lines: Sequence[Revision]) -> bool:
     """Whether it is the undo of an undo: what it changed is as it was before the undo before it."""
     if not lines or any(line.change.operation != "undo" for line in lines):
         return False
@@ -138,8 +138,8 @@ def done_banner(visit: Visit, batch: str) -> Child:
         lines = visit.memory.log(batch=batch, limit=_LISTED)
     except PerdureError:
         return None
-    is_again = brings_back(visit, lines)
-    told = told_changes(lines, brings_back=is_again) or ("taken back, in other namespaces" if everywhere else "")
+    is_again = is_undo_of_undo(visit, lines)
+    told = told_changes(lines, is_undo_of_undo=is_again) or ("taken back, in other namespaces" if everywhere else "")
     if not told:
         return None
     is_final = all(line.change.operation == "erase" for line in lines) and lines
@@ -155,7 +155,7 @@ def said_banner(visit: Visit, name: str) -> Child:
     """Our own words about an action: an address cannot say its own."""
     action = ACTIONS.get(name)
     told = (action.said or "Nothing had to be changed.") if action else None
-    return div(span(told), way_back(visit, name), role="status", class_="banner") if told else None
+    return div(span(told), undo_form(visit, name), role="status", class_="banner") if told else None
 
 
 # -- before ------------------------------------------------------------------------------------------------------------

@@ -13,11 +13,11 @@ from perdure.web.actions import action_form, field_form
 from perdure.web.layout import back_then, data_table, empty, spoken
 from perdure.web.markup import Child, Markup, PageLink, a, div, h2, li, nav, p, section, small, span, ul
 from perdure.web.results import (
-    brings_back,
     by_words,
     count,
     is_proposed,
     is_taken_back,
+    is_undo_of_undo,
     line_text,
     receipt_screen,
     told_changes,
@@ -156,7 +156,7 @@ def batch_row(
     ]  # fmt: skip
     more = len(told) - _SHOWN
     is_final = all(line.change.operation == "erase" for line in lines)
-    is_again = brings_back(visit, lines)
+    is_again = is_undo_of_undo(visit, lines)
     undo: Child = None
     if is_final:
         undo = a("Receipt", href=visit.link("erased", batch=change.batch), class_="end")
@@ -169,7 +169,7 @@ def batch_row(
     return li(
         div(
             span("new ", class_="badge ok") if is_new else None,
-            span(told_changes(lines, brings_back=is_again), ", and more" if is_cut else None, class_="did"),
+            span(told_changes(lines, is_undo_of_undo=is_again), ", and more" if is_cut else None, class_="did"),
             small(
                 "by ", a(change.actor, href=visit.link("log", actor=change.actor)), by_words(change) or None,
                 session, ", ", when(change.at, visit.now),
