@@ -13,7 +13,6 @@ from perdure import Memory
 from perdure.model import FACT_CATEGORIES, Record
 from perdure.settings import load
 
-# The judge does not know that one joins one company at a time.
 AROUND = (("assistant", "Good to know."), ("user", "What is the plural of octopus?"), ("assistant", "Octopuses."))
 
 
@@ -46,6 +45,7 @@ def first_facts(memory: Memory, before: str, after: str, **who: Any) -> list[Rec
     ("before", "after"),
     [
         ("I live in Lyon.", "We've just moved to Nice."),
+        ("I moved to Lisbon.", "I moved to Porto."),
         ("I work as a cook.", "I quit cooking."),
         ("I work as a cook.", "I became a pilot."),
         ("I work at Renault.", "I joined Airbus."),
@@ -60,6 +60,17 @@ def test_a_change_of_mind_ends_what_was_said_before(memory: Memory, before: str,
     ended = [fact for fact in first_facts(memory, before, after) if fact.state == "superseded"]
     assert ended
     assert {fact.invalid_at for fact in ended} == {NOON - timedelta(days=280)}
+
+
+@pytest.mark.parametrize("home", ["I moved to Porto.", "I live in Porto."])
+def test_a_home_goes_on_beside_the_job_that_is_told_a_minute_later(memory: Memory, home: str):
+    told = [
+        {"role": "user", "content": text, "at": NOON - timedelta(days=1) + timedelta(minutes=minute)}
+        for minute, text in enumerate((home, "I am at Brotkorb now.", "And I got a bike."))
+    ]
+    memory.conversation("chat").add_messages(told)
+    memory.work()
+    assert {fact.state for fact in memory.list(category=FACT_CATEGORIES) if "Porto" in fact.text} == {"active"}
 
 
 @pytest.mark.parametrize(

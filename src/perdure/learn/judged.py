@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import groupby
 from math import exp, log
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -52,7 +53,7 @@ LIKELY: Final = 0.2
 # Of a message of which no fact was made and in which no word tells of a change.
 SILENT_ENDS: Final = 0.34
 # By logistic regression; `python -m bench.learn.fit` prints what they give, and what it would choose.
-WEIGHTS: Final = (-1.77, 0.62, 0.48, 0.13, 0.86, -0.43, -1.27, -0.6)
+WEIGHTS: Final = (-1.77, 0.62, 0.48, 0.13, 0.86, -0.43, -1.27, -0.6, -1.5)
 # Of whether the judge would find at least that it is likely, from what costs nothing to know; asked from here on.
 OUTLOOK_WEIGHTS: Final = (-1.89, 3.66, -0.95, -2.59, 1.26, 1.7, 0.62, -1.03)
 ASKED: Final = 0.037
@@ -62,6 +63,7 @@ _LEAST_SHARE: Final = 0.001
 # The judge is never surer.
 _CERTAIN: Final = 0.98
 _SEVERAL: Final = 2
+_JUST_BEFORE: Final = timedelta(hours=1)
 _OWNER: Final = "'s "
 # Slots of which each may be filled beside the others.
 _PLACES: Final = frozenset(("country", "home", "lives_in"))
@@ -73,7 +75,8 @@ class PairEvidence(NamedTuple):
     """What speaks for a message ending a fact. `words`: what the judge says of the fact and of the message;
     `is_doubtful`: the message tells of another time, or of what may be. `messages`: what it says of both messages.
     `rank`: how many facts are nearer. `no_change_word`: people talk among themselves, and no word says that something
-    changed; of events and moods the judge understands less.
+    changed; of events and moods the judge understands less. `is_recent`: it was said just before, when people say more
+    of a thing and seldom take it back.
     """
 
     words: float
@@ -83,11 +86,12 @@ class PairEvidence(NamedTuple):
     rank: int
     no_change_word: bool
     is_doubtful: bool = False
+    is_recent: bool = False
 
     def values(self) -> tuple[float, ...]:
         judged = log_odds(self.messages), log_odds(self.words)
-        words = float(self.no_change_word), float(self.is_doubtful)
-        return 1.0, *judged, self.cosine, self.cosine_of_messages, float(self.rank), *words
+        about = float(self.no_change_word), float(self.is_doubtful), float(self.is_recent)
+        return 1.0, *judged, self.cosine, self.cosine_of_messages, float(self.rank), *about
 
     @property
     def likelihood(self) -> float:
@@ -239,8 +243,17 @@ def without_words(older: SourceMessage, message: TellingMessage, near: EndingCan
     """The most that is possible, whatever the judge says."""
     text, newer = message.part.text, message.saying.vector
     cosine = near.cosine if older.vector is None or newer is None else float(older.vector @ newer)
-    is_doubtful = rules_for(text).is_doubtful(text)
-    return PairEvidence(_CERTAIN, _CERTAIN, near.cosine, cosine, near.rank, message.no_change_word, is_doubtful)
+    is_recent = timedelta() <= message.at - begins(near.fact) < _JUST_BEFORE
+    return PairEvidence(
+        _CERTAIN,
+        _CERTAIN,
+        near.cosine,
+        cosine,
+        near.rank,
+        message.no_change_word,
+        rules_for(text).is_doubtful(text),
+        is_recent,
+    )
 
 
 def asked_from(message: TellingMessage, near: EndingCandidate) -> float:
