@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -16,9 +17,11 @@ from faults.test_kills import check, kill_some
 from faults.writers import sentence
 
 from perdure import Memory
-from perdure.errors import StoreRolledBack, StoreUnreachable
+from perdure.errors import OutcomeUnknown, StoreRolledBack, StoreUnreachable
 from perdure.location import locate
+from perdure.settings import load
 from perdure.store.port import LogFilter
+from perdure.store.postgres import pool
 from perdure.store.postgres.address import parse_address
 from perdure.store.postgres.connection import Session
 from perdure.store.postgres.log_notes import NOTES
@@ -189,6 +192,72 @@ def test_who_loses_the_server_waits_a_few_seconds_for_the_next_one(durable: Post
         finally:
             starting.join()
         assert {hit.record.text for hit in memory.recall("tea").hits} == {"tea before", "tea after"}
+
+
+class _Frozen:
+    """Stops processes of the server, as on a machine whose disk does not answer."""
+
+    def __init__(self) -> None:
+        self._processes: list[int] = []
+
+    def stop(self, session: Session) -> None:
+        self._processes.append(session._connection.info.backend_pid)
+        os.kill(self._processes[-1], signal.SIGSTOP)
+
+    def stop_all_of(self, memory: Memory) -> None:
+        store: Any = memory._services.store
+        assert store._pool._idle
+        for session in store._pool._idle:
+            self.stop(session)
+
+    def go_on(self) -> None:
+        for process in self._processes:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)
+
+
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Frozen]:
+    monkeypatch.setattr(pool, "MOST_SILENT_SECONDS", 0.2)
+    processes = _Frozen()
+    yield processes
+    processes.go_on()
+
+
+def test_who_asks_a_server_that_says_nothing_asks_once_more_on_another_connection(
+    postgres_stores: EmptyStores, frozen: _Frozen
+):
+    with Memory(settings=load(store=postgres_stores.new_url(), embedder="none", busy_seconds=0.2)) as memory:
+        memory.remember("tea at noon")
+        frozen.stop_all_of(memory)
+        assert [hit.record.text for hit in memory.recall("tea").hits] == ["tea at noon"]
+        frozen.stop_all_of(memory)
+        assert memory.remember("milk at noon").outcome == "inserted"
+
+
+def test_nobody_waits_for_ever_for_a_server_that_stops_before_it_commits(
+    postgres_stores: EmptyStores, monkeypatch: pytest.MonkeyPatch, frozen: _Frozen
+):
+    """It has the lock of the namespace, and commits when it goes on: until then nobody can say."""
+    sync = Session.sync
+
+    def stop_and_sync(session: Session) -> None:
+        patch.setattr(Session, "sync", sync)
+        frozen.stop(session)
+        sync(session)
+
+    settings = load(store=postgres_stores.new_url(), embedder="none", busy_seconds=0.2)
+    with Memory(settings=settings) as memory, monkeypatch.context() as patch:
+        memory.remember("tea at noon")
+        patch.setattr(Session, "sync", stop_and_sync)
+        with pytest.raises(OutcomeUnknown):
+            memory.remember("milk at noon")
+        patch.undo()
+        frozen.go_on()
+    monkeypatch.undo()
+    with Memory(settings.store.address, embedder="none") as memory:
+        memory.remember("water at noon")
+        assert [record.text for record in memory.list(newest=False)] == ["tea at noon", "milk at noon", "water at noon"]
 
 
 def live(memory: Memory, file: Path) -> list[tuple[str, int, int]]:

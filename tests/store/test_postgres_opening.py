@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import random
 import socket
 import traceback
 from collections.abc import Iterator
@@ -23,11 +24,13 @@ from perdure.errors import (
     StoreBusy,
     StoreMissing,
     StoreNewer,
+    StoreReadOnly,
     StoreUnreachable,
     StoreUnreadable,
 )
 from perdure.location import locate
-from perdure.store.postgres import migrate
+from perdure.settings import load
+from perdure.store.postgres import migrate, pool
 from perdure.store.postgres.address import Address, parse_address
 
 if TYPE_CHECKING:
@@ -174,6 +177,47 @@ def test_a_database_that_lets_nobody_in_is_told_from_one_that_is_not_there(
 ) -> None:
     with pytest.raises(StoreUnreachable, match=said):
         Memory(postgres_server.url().replace(*change))
+
+
+def test_who_finds_no_connection_left_waits_for_one(
+    postgres_server: PostgresServer, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres_server.make_role("crowded_app")
+    migrate.migrate(address_of(database), role="crowded_app")
+    with closing(psycopg.connect(postgres_server.url(), autocommit=True)) as connection:
+        connection.execute("ALTER ROLE crowded_app CONNECTION LIMIT 1")
+    url = database.replace("perdure@", "crowded_app@")
+    with closing(psycopg.connect(address_of(url).conninfo)) as other:
+        with pytest.raises(StoreBusy, match="takes no more connections"):
+            Memory(settings=load(store=url, embedder="none", busy_seconds=0.1))
+
+        def closing_other(_: float) -> None:
+            other.close()
+
+        # The other one ends while it is waited for.
+        monkeypatch.setattr(pool, "sleep", closing_other)
+        with Memory(url, embedder="none") as memory:
+            assert memory.remember("tea").outcome == "inserted"
+
+
+def test_what_is_too_long_for_an_index_of_the_database_is_refused(postgres_stores: EmptyStores) -> None:
+    """A file keeps it."""
+    letters = random.Random(7)
+    name = "".join(chr(letters.randrange(0x4E00, 0x9FFF)) for _ in range(1000))
+    with Memory(postgres_stores.new_url(), embedder="none") as memory:
+        for fields in ({"tags": [name]}, {"idempotency_key": name}, {"conversation_id": name}):
+            with pytest.raises(InvalidInput, match="too long for a database"):
+                memory.remember("tea", **cast("dict[str, Any]", fields))
+        assert memory.remember("tea", tags=[name[:860]]).outcome == "inserted"
+
+
+def test_a_server_that_takes_no_changes_says_so(postgres_server: PostgresServer, database: str) -> None:
+    postgres_server.make_role("reading_app")
+    migrate.migrate(address_of(database), role="reading_app")
+    with closing(psycopg.connect(postgres_server.url(), autocommit=True)) as connection:
+        connection.execute("ALTER ROLE reading_app SET default_transaction_read_only = on")
+    with pytest.raises(StoreReadOnly, match="takes no changes"):
+        Memory(database.replace("perdure@", "reading_app@"), embedder="none")
 
 
 @pytest.mark.parametrize("sslmode", ["require", "verify-full"])

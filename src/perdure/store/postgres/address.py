@@ -16,7 +16,11 @@ from perdure.values import value_class
 # Ours, and taken out before libpq sees the address.
 _OWN_OPTIONS: Final = ("schema", "prepare")
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
-_DEFAULTS: Final = {"connect_timeout": "10", "tcp_user_timeout": "10000", "target_session_attrs": "read-write"}
+# A machine that is gone is noticed within half a minute, by who has sent something and by who waits for an answer.
+_DEFAULTS: Final = {
+    "connect_timeout": "10", "tcp_user_timeout": "10000", "keepalives_idle": "10", "keepalives_interval": "5",
+    "keepalives_count": "3", "target_session_attrs": "read-write",
+}  # fmt: skip
 _FORM: Final = "Write it as postgresql://user@host/database, with the password in PGPASSFILE or PGPASSWORD."
 
 

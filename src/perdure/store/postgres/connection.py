@@ -9,9 +9,9 @@ import sys
 import time
 from array import array
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import generators
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = tuple[Any, ...]
 Bindings: TypeAlias = "Mapping[str, Any] | Sequence[Any] | None"
+_Result = TypeVar("_Result")
 
 _OLDEST_SERVER: Final = 150_000
 # What the server calls these types, and how a list of them begins.
@@ -43,6 +44,10 @@ _SENT_BEFORE_PREPARED: Final = 5
 _MOST_PREPARED: Final = 100
 _MOST_COUNTED: Final = 1000
 _PLACE: Final = re.compile(r"%(?:%|s|\((\w+)\)s)")
+# Who waits looks up as often, also in case that somebody interrupts.
+_LOOKS_A_SECOND: Final = 10
+# Before anybody has said how long a server may be silent.
+_SILENT_SECONDS: Final = 60.0
 
 
 class NumberArray:
@@ -110,7 +115,7 @@ class Session:
     reads the statement for its places, and looks after the connection every time.
     """
 
-    def __init__(self, connection: psycopg.Connection[Row], *, durable: bool, prepares: bool = True) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], *, prepares: bool = True) -> None:
         """`prepares`: whether the server is told to remember statements. Who stands in between and does not know of
         these may be PgBouncer before 1.21, which hands the connection to another client when the first answer comes,
         and the next transaction is lost: then every answer is waited for before another transaction begins.
@@ -126,8 +131,11 @@ class Session:
         # By statement, under which name it is prepared for values of these types.
         self._prepared: dict[bytes, list[tuple[tuple[int, ...], bytes]]] = {}
         self._prepared_count = 0
+        # How long the server may say nothing at all while it is asked something.
+        self.silent_seconds = _SILENT_SECONDS
         self.opened_at = time.monotonic()
-        self.is_durable = durable
+        # Whether the server answers a commit only when it is on its disk.
+        self.is_durable = False
 
     def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> Reply:
         """What is said together is sent together when an answer is wanted: each packet wakes the server, which takes
@@ -217,14 +225,19 @@ class Session:
 
     def _exchange(self) -> None:
         """Send what was said, all of it, however slowly the other side reads."""
-        self._connection.wait(generators.send(self._pgconn))
+        self._wait(generators.send(self._pgconn))
+
+    def _wait(self, exchange: Generator[Any, Any, _Result]) -> _Result:
+        """A server that is frozen, or lost behind a pooler, keeps its connections open and never answers."""
+        looks = round(self.silent_seconds * _LOOKS_A_SECOND)
+        return self._connection.wait(_until_silent(exchange, looks), interval=1 / _LOOKS_A_SECOND)
 
     def _hear(self) -> None:
         """Take all answers. What was said after a statement that failed was not done, so the first error counts."""
         failed: psycopg.Error | None = None
         while self._unanswered:
             try:
-                results = self._connection.wait(generators.fetch_many(self._pgconn))
+                results = self._wait(generators.fetch_many(self._pgconn))
             except BaseException:
                 # Interrupted in the middle of an answer: nobody could tell to what the next one belongs.
                 self._connection.close()
@@ -249,6 +262,21 @@ class Session:
     def close(self) -> None:
         """Without a word to the server: whatever it was doing is rolled back."""
         self._connection.close()
+
+
+def _until_silent(exchange: Generator[Any, Any, _Result], looks: int) -> Generator[Any, Any, _Result]:
+    """The same exchange, that ends with an error after so many looks in a row at which nothing came."""
+    left = looks
+    try:
+        wanted = next(exchange)
+        while True:
+            ready = yield wanted
+            left = looks if ready else left - 1
+            if left < 0:
+                raise psycopg.OperationalError("the server is silent")
+            wanted = exchange.send(ready)
+    except StopIteration as end:
+        return end.value
 
 
 @lru_cache(1024)
@@ -277,17 +305,20 @@ def connect(address: Address) -> Session:
     )
     try:
         _require_fit(connection)
-        rows = connection.execute("SHOW synchronous_commit").fetchall()
         adapters = connection.adapters
         adapters.register_loader("uuid", _BytesOfUuid)
         # One type for all numbers, and one for all texts: otherwise a statement would be prepared for each.
         adapters.register_dumper(int, Int8BinaryDumper)
         adapters.register_dumper(str, StrBinaryDumper)
         take_number_arrays(connection)
-        return Session(connection, durable=rows[0][0] in _DURABLE, prepares=address.prepares)
+        session = Session(connection, prepares=address.prepares)
+        commits = session.send("SHOW synchronous_commit", prepare=False)
+        session.sync()
+        session.is_durable = commits.fetchall()[0][0] in _DURABLE
     except BaseException:
         connection.close()
         raise
+    return session
 
 
 def _require_fit(connection: psycopg.Connection[Row]) -> None:

@@ -38,19 +38,25 @@ def unreachable() -> StoreUnreachable:
     return StoreUnreachable("The database did not answer, or ended the connection.", remedy=_REACH)
 
 
+_READ_ONLY: Final = "25006"
+_NO_MORE_CONNECTIONS: Final = "53300"
 _BY_STATE: Final[dict[str, Callable[[], PerdureError]]] = {
     "22021": lambda: InvalidInput("A text with a NUL character cannot be stored."),
     "23505": lambda: Conflict("That contradicts what is stored: a key or an id is taken."),
-    "25006": lambda: StoreReadOnly("The database takes no changes.", remedy="Connect to the server that writes."),
+    _READ_ONLY: lambda: StoreReadOnly("The database takes no changes.", remedy="Connect to the server that writes."),
     "40001": StoreRolledBack,
     "40P01": StoreRolledBack,
     "42501": lambda: StoreReadOnly("The role of the database may not do that.", remedy=_GRANT),
     "53100": lambda: StoreFull("The disk of the database is full, so nothing was written."),
     "53200": lambda: StoreBusy("The database has no memory left for that."),
-    "53300": lambda: StoreBusy(
+    _NO_MORE_CONNECTIONS: lambda: StoreBusy(
         "The database takes no more connections.", remedy="Lower store_connections, or use a pooler."
     ),
-    "54000": lambda: InvalidInput("A value is too large to be stored."),
+    # An index of the database takes rows of up to 2,704 bytes.
+    "54000": lambda: InvalidInput(
+        "A tag, a spec_folder, an idempotency key, or the id of a session or conversation is too long for a database.",
+        remedy="Let it have at most 2,600 bytes; nothing was changed.",
+    ),
     "55P03": StoreBusy,
     "57014": lambda: StoreBusy("The database took too long."),
     "3F000": no_store,
@@ -70,6 +76,10 @@ _BY_CLASS: Final[dict[str, Callable[[], PerdureError]]] = {
 }
 # A connection that was never made has no state, only the sentence of the server, in English on most of them.
 _BY_SENTENCE: Final = (
+    ("too many c", _NO_MORE_CONNECTIONS),
+    ("connection slots are reserved", _NO_MORE_CONNECTIONS),
+    ("no more connections allowed", _NO_MORE_CONNECTIONS),
+    ("session is read-only", _READ_ONLY),
     ("invalid sslmode", "option"),
     ("does not support SSL", "plain"),
     ("certificate", "proof"),
@@ -92,20 +102,31 @@ def error_of(error: Exception) -> PerdureError:
     if isinstance(error, psycopg.DataError):
         return InvalidInput("A text with a NUL character, or a value that is too large, cannot be stored.")
     if isinstance(error, psycopg.OperationalError):
-        return _BY_CLASS[_class_of_sentence(error)]()
+        found = _kind_of_sentence(error)
+        return (_BY_STATE.get(found) or _BY_CLASS[found])()
     return StoreError(f"The driver of the database failed: {type(error).__name__}.")
 
 
 def lost_for_now(error: psycopg.OperationalError) -> bool:
     """Whether a server that let us in before may do so again in a moment."""
     if error.sqlstate is None:
-        return _class_of_sentence(error) == _AWAY
-    return error.sqlstate[:2] in (_AWAY, "57")
+        return _kind_of_sentence(error) in _IN_A_MOMENT
+    return error.sqlstate in _IN_A_MOMENT or error.sqlstate[:2] in (_AWAY, "57")
 
 
-def _class_of_sentence(error: psycopg.OperationalError) -> str:
+def is_full(error: Exception) -> bool:
+    """Whether the server takes no more connections: somebody has to close one."""
+    if not isinstance(error, psycopg.OperationalError):
+        return False
+    return (error.sqlstate or _kind_of_sentence(error)) == _NO_MORE_CONNECTIONS
+
+
+def _kind_of_sentence(error: psycopg.OperationalError) -> str:
+    """A state, or a class of states."""
     return next((number for said, number in _BY_SENTENCE if said in str(error)), _AWAY)
 
 
+# Where a standby takes over, it is read-only at first, and everybody comes at once.
+_IN_A_MOMENT: Final = (_AWAY, _READ_ONLY, _NO_MORE_CONNECTIONS)
 # What a statement can raise.
 OF_THE_DRIVER: Final = (psycopg.Error, UnicodeEncodeError, OverflowError)

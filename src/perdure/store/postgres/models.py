@@ -14,7 +14,7 @@ from perdure.errors import Conflict
 from perdure.llm.port import Parked
 from perdure.providers.call import ProviderCall
 from perdure.store.call_rows import decode_calls
-from perdure.store.postgres.pool import EVERYWHERE, PostgresPool
+from perdure.store.postgres.pool import EVERYWHERE, SHARED, PostgresPool
 from perdure.store.postgres.reader import generation_key
 from perdure.store.rows import FLOAT_BYTES, storable
 from perdure.store.stats import GenerationStats
@@ -25,7 +25,7 @@ _CALLS_KEPT: Final = timedelta(days=400)
 def require_generation(pool: PostgresPool, sql: Mapping[str, str], generation: Generation) -> int:
     """The id of a generation, which is made when it is new. The first of a store serves at once."""
     key = generation_key(generation)
-    with pool.writing(EVERYWHERE) as transaction:
+    with pool.writing(SHARED) as transaction:
         transaction.send(
             sql["create_generation"],
             {
@@ -63,13 +63,13 @@ def drop_vectors(pool: PostgresPool, sql: Mapping[str, str], generation: Generat
             bindings = {"namespace": namespace, "id": key, "limit": limit - dropped}
             dropped += len(transaction.ask(sql["drop_vectors"], bindings))
     if dropped < limit:
-        with pool.writing(EVERYWHERE) as transaction:
+        with pool.writing(SHARED) as transaction:
             transaction.send(sql["delete_generation"], {"id": key})
     return dropped
 
 
 def write_calls(pool: PostgresPool, sql: Mapping[str, str], calls: Sequence[ProviderCall]) -> None:
-    with pool.writing(EVERYWHERE) as transaction:
+    with pool.writing(SHARED) as transaction:
         for call in calls:
             row = (
                 to_micros(call.at), uuid4(), call.provider, call.model, call.host, call.purpose, call.items,

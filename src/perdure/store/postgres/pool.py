@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from time import monotonic, sleep
 from typing import Any, Final, Literal, TypeAlias
 from uuid import UUID
 from weakref import WeakSet
@@ -20,7 +20,7 @@ import psycopg
 from perdure.errors import OutcomeUnknown, PerdureError, StoreBusy, StoreClosed, StoreRolledBack
 from perdure.store.postgres.address import Address
 from perdure.store.postgres.connection import Bindings, Row, Session, connect
-from perdure.store.postgres.errors import OF_THE_DRIVER, error_of, lost_for_now
+from perdure.store.postgres.errors import OF_THE_DRIVER, error_of, is_full, lost_for_now
 
 # A connection that is older is closed when it comes back: after a failover, and behind a balancer, others take turns.
 MAX_AGE_SECONDS: Final = 1800.0
@@ -28,11 +28,16 @@ MAX_AGE_SECONDS: Final = 1800.0
 # or two, and a standby that takes over within some more.
 MOST_AWAY_SECONDS: Final = 10.0
 RECONNECT_PAUSE_SECONDS: Final = 0.1
+# So long a server may say nothing, besides the time that it may wait for a lock; and where it may have to read all
+# rows, for doctor, statistics and work.
+MOST_SILENT_SECONDS: Final = 60.0
+MOST_SILENT_SECONDS_OF_SCANS: Final = 600.0
 # So many rows a reader keeps in mind, in case that it loses its connection.
 MOST_ROWS_ASKED_AGAIN: Final = 1000
 EVERYWHERE: Final = "everywhere"
-# The namespace whose rows a transaction may see, or all of them.
-Scope: TypeAlias = "UUID | Literal['everywhere']"
+SHARED: Final = "shared"
+# The namespace whose rows a transaction may see, or all of them; or none, for the small tables that belong to none.
+Scope: TypeAlias = "UUID | Literal['everywhere', 'shared']"
 Question: TypeAlias = tuple[str, Bindings]
 
 _BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -49,8 +54,10 @@ _inherited: Final[list[Session]] = []
 class Transaction:
     """Begins with its first statement, so that one that asks nothing costs nothing."""
 
-    def __init__(self, pool: PostgresPool, opening: Sequence[str], *, writes: bool) -> None:
+    def __init__(self, pool: PostgresPool, opening: Sequence[str], *, writes: bool, silent_seconds: float) -> None:
+        """`silent_seconds`: after which a server that says nothing is taken for one that is gone."""
         self._pool = pool
+        self._silent_seconds = silent_seconds
         self.schema = pool.address.schema
         self._opening = opening
         self._writes = writes
@@ -135,6 +142,7 @@ class Transaction:
             raise RuntimeError("the transaction has ended")
         if self._session is None:
             self._session = session = self._pool.take()
+            session.silent_seconds = self._silent_seconds
             for statement in self._opening:
                 session.send(statement, prepare=False)
             if self._writes and not session.is_durable:
@@ -215,21 +223,27 @@ class PostgresPool:
         _alive.add(self)
 
     @contextmanager
-    def reading(self, scope: Scope) -> Generator[Transaction]:
-        """Everything in it is seen at one moment."""
-        yield from self._transaction((_BEGIN_READ, _scope(scope)), writes=False)
+    def reading(self, scope: Scope, *, scans: bool = False) -> Generator[Transaction]:
+        """Everything in it is seen at one moment. `scans`: one question may read a whole namespace."""
+        yield from self._transaction(scope, (_BEGIN_READ,), writes=False, scans=scans)
 
     @contextmanager
-    def writing(self, scope: Scope, patience: float | None = None) -> Generator[Transaction]:
+    def writing(self, scope: Scope, patience: float | None = None, *, scans: bool = False) -> Generator[Transaction]:
         """Commits at the end. `patience`: seconds to wait for a lock that somebody else has."""
         seconds = self.busy_seconds if patience is None else patience
         # Zero is no limit to PostgreSQL.
         limit = f"SET LOCAL lock_timeout = {max(1, round(min(seconds, 86_400.0) * 1000))}"
-        yield from self._transaction((_BEGIN_WRITE, _scope(scope), limit, _PATIENCE_WITH_US), writes=True)
+        yield from self._transaction(
+            scope, (_BEGIN_WRITE, limit, _PATIENCE_WITH_US), writes=True, waits=seconds, scans=scans
+        )
 
-    def _transaction(self, opening: Sequence[str], *, writes: bool) -> Generator[Transaction]:
+    def _transaction(
+        self, scope: Scope, opening: Sequence[str], *, writes: bool, waits: float = 0.0, scans: bool = False
+    ) -> Generator[Transaction]:
+        """`waits`: the seconds that the server may wait for a lock."""
         self._require_open()
-        transaction = Transaction(self, opening, writes=writes)
+        silent = MOST_SILENT_SECONDS_OF_SCANS if scans or scope == EVERYWHERE else MOST_SILENT_SECONDS
+        transaction = Transaction(self, (*opening, *_scope(scope)), writes=writes, silent_seconds=waits + silent)
         try:
             yield transaction
         except UnicodeEncodeError as error:
@@ -246,8 +260,28 @@ class PostgresPool:
             return transaction.ask_and_commit(questions)
 
     def take(self) -> Session:
-        """A connection of one's own, until it is given back."""
-        deadline = time.monotonic() + self.busy_seconds
+        """A connection of one's own, until it is given back. Where the server takes no more of them, one that somebody
+        here or elsewhere needs no longer is waited for.
+        """
+        deadline = monotonic() + self.busy_seconds
+        while True:
+            session = self._idle_one(deadline)
+            if session is not None:
+                return session
+            try:
+                return self._connected()
+            except BaseException as error:
+                with self._gate:
+                    self._count -= 1
+                    self._wake()
+                if not isinstance(error, OF_THE_DRIVER):
+                    raise
+                if not is_full(error) or monotonic() > deadline:
+                    raise error_of(error) from None
+            sleep(RECONNECT_PAUSE_SECONDS)
+
+    def _idle_one(self, deadline: float) -> Session | None:
+        """None where another one may be made: it is counted already."""
         while True:
             with self._gate:
                 self._require_open()
@@ -255,22 +289,13 @@ class PostgresPool:
                     return self._idle.pop()
                 if self._count < self._most:
                     self._count += 1
-                    break
+                    return None
                 turn = threading.Event()
                 self._waiting.append(turn)
-            if not turn.wait(max(0.0, deadline - time.monotonic())):
+            if not turn.wait(max(0.0, deadline - monotonic())):
                 with self._gate, suppress(ValueError):
                     self._waiting.remove(turn)
                 raise StoreBusy("Every connection to the database is in use.", remedy="Raise store_connections.")
-        try:
-            return self._connected()
-        except BaseException as error:
-            with self._gate:
-                self._count -= 1
-                self._wake()
-            if isinstance(error, OF_THE_DRIVER):
-                raise error_of(error) from None
-            raise
 
     def _connected(self) -> Session:
         """A new connection. Where one was lost a moment ago, the next server may need some seconds to take over."""
@@ -279,15 +304,15 @@ class PostgresPool:
                 session = connect(self.address)
             except psycopg.OperationalError as error:
                 lost_at = self._lost_at
-                if lost_at is None or time.monotonic() > lost_at + self._most_away or not lost_for_now(error):
+                if lost_at is None or monotonic() > lost_at + self._most_away or not lost_for_now(error):
                     raise
-                time.sleep(RECONNECT_PAUSE_SECONDS)
+                sleep(RECONNECT_PAUSE_SECONDS)
             else:
                 self._lost_at = None
                 return session
 
     def give_back(self, session: Session, *, usable: bool) -> None:
-        kept = usable and session.is_usable and time.monotonic() - session.opened_at < MAX_AGE_SECONDS
+        kept = usable and session.is_usable and monotonic() - session.opened_at < MAX_AGE_SECONDS
         with self._gate:
             if kept and not self._closed:
                 self._idle.append(session)
@@ -305,7 +330,7 @@ class PostgresPool:
     def note_loss(self) -> None:
         """After a connection was found cut, the others were cut as well."""
         if self._lost_at is None:
-            self._lost_at = time.monotonic()
+            self._lost_at = monotonic()
         self.close_idle()
 
     def close_idle(self) -> None:
@@ -337,10 +362,12 @@ def _is_cut(error: psycopg.Error) -> bool:
     return error.sqlstate is None or error.sqlstate.startswith("57P") or error.sqlstate == _IDLE_TOO_LONG
 
 
-def _scope(scope: Scope) -> str:
+def _scope(scope: Scope) -> tuple[str, ...]:
+    if scope == SHARED:
+        return ()
     if scope == EVERYWHERE:
-        return "SET LOCAL perdure.everywhere = 'on'"
-    return f"SET LOCAL perdure.namespace = '{scope}'"
+        return ("SET LOCAL perdure.everywhere = 'on'",)
+    return (f"SET LOCAL perdure.namespace = '{scope}'",)
 
 
 _alive: Final[WeakSet[PostgresPool]] = WeakSet()

@@ -971,9 +971,10 @@ SELECT coalesce(sum(input_tokens + output_tokens), 0)::bigint, coalesce(sum(cost
 FROM perdure.provider_call WHERE at >= %(since)s;
 
 -- name: lease
--- Taken when nobody has it, when it has ended, or when it is one's own. Times are the clients': a lease is for work that
--- may be done twice.
-INSERT INTO perdure.lease (name, owner, until) VALUES (%(name)s, %(owner)s, %(until)s)
+-- Taken when nobody has it, when it has ended, or when it is one's own. By the clock of the server: machines whose clocks
+-- differ would take it from each other, or keep it for as long as they differ.
+INSERT INTO perdure.lease (name, owner, until)
+VALUES (%(name)s, %(owner)s, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %(microseconds)s)
 ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
-WHERE lease.owner = excluded.owner OR lease.until <= %(now)s
+WHERE lease.owner = excluded.owner OR lease.until <= (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 RETURNING owner;

@@ -26,7 +26,7 @@ from perdure.store.postgres.erasure_ledger import ErasureLedger
 from perdure.store.postgres.log_notes import LogNotes
 from perdure.store.postgres.migrate import NEAR, check_schema, newest_schema
 from perdure.store.postgres.models import require_generation
-from perdure.store.postgres.pool import EVERYWHERE, RECONNECT_PAUSE_SECONDS, PostgresPool, Transaction
+from perdure.store.postgres.pool import EVERYWHERE, RECONNECT_PAUSE_SECONDS, SHARED, PostgresPool, Transaction
 from perdure.store.postgres.reader import PostgresReader, generation_key, namespace_key
 from perdure.store.postgres.sql import nearest_queries, queries, setup_queries, transfer_queries
 from perdure.store.postgres.use import PostgresUse
@@ -127,7 +127,7 @@ class PostgresStore:
         pool = PostgresPool(address, most=connections, busy_seconds=busy_seconds)
         try:
             setup = setup_queries(address.schema)
-            found, extensions = pool.ask(EVERYWHERE, (setup["schema_of"], None), (setup["vector_extension"], None))
+            found, extensions = pool.ask(SHARED, (setup["schema_of"], None), (setup["vector_extension"], None))
             check_schema(dict(found))
         except BaseException:
             pool.close()
@@ -256,6 +256,10 @@ class PostgresStore:
 
     def _ask_everywhere(self, name: str, **bindings: Any) -> list[Row]:
         (rows,) = self._pool.ask(EVERYWHERE, (self._sql[name], bindings or None))
+        return rows
+
+    def _ask_shared(self, name: str, **bindings: Any) -> list[Row]:
+        (rows,) = self._pool.ask(SHARED, (self._sql[name], bindings or None))
         return rows
 
     def position(self, namespace: str, generation: Generation | None) -> Position:
@@ -391,7 +395,7 @@ class PostgresStore:
 
     def serving_generation(self) -> Generation | None:
         if self._serving is None:
-            rows = self._ask_everywhere("serving")
+            rows = self._ask_shared("serving")
             key, generation = None, None
             if rows:
                 key, provider, model, dimensions, version = rows[0]
@@ -406,7 +410,7 @@ class PostgresStore:
         if any(pending.passage_hash not in without for pending in missing):
             return False
         key = require_generation(self._pool, self._sql, generation)
-        with self._pool.writing(EVERYWHERE) as transaction:
+        with self._pool.writing(SHARED) as transaction:
             transaction.send(self._sql["serve"], {"id": key})
         self._serving = None
         point("serve: committed")
@@ -423,12 +427,12 @@ class PostgresStore:
         return drop_vectors(self._pool, self._sql, generation, limit)
 
     def calibration(self, generation: Generation) -> float | None:
-        rows = self._ask_everywhere("calibration", id=generation_key(generation))
+        rows = self._ask_shared("calibration", id=generation_key(generation))
         return rows[0][0] if rows else None
 
     def put_calibration(self, generation: Generation, unrelated: float) -> None:
         key = require_generation(self._pool, self._sql, generation)
-        with self._pool.writing(EVERYWHERE) as transaction:
+        with self._pool.writing(SHARED) as transaction:
             transaction.send(self._sql["put_calibration"], {"id": key, "unrelated": float(unrelated)})
         self._serving = None
 
@@ -445,7 +449,7 @@ class PostgresStore:
 
     def calls_total(self, since: datetime) -> tuple[int, float]:
         with self._use.unwritten_calls() as unwritten:
-            ((tokens, cost),) = self._ask_everywhere("calls_total", since=to_micros(since))
+            ((tokens, cost),) = self._ask_shared("calls_total", since=to_micros(since))
         recent = [call for call in unwritten if call.at >= since]
         tokens += sum(call.input_tokens + call.output_tokens for call in recent)
         return tokens, cost + sum(call.cost or 0.0 for call in recent)
@@ -547,10 +551,8 @@ class PostgresStore:
             transaction.send(self._sql["put_note"], {"namespace": own, "name": name, "value": value})
 
     def lease(self, name: str, owner: str, seconds: float) -> bool:
-        now = to_micros(self._clock())
-        until = now + int(seconds * 1_000_000)
-        bindings = {"name": name, "owner": owner, "now": now, "until": until}
-        with self._pool.writing(EVERYWHERE) as transaction:
+        bindings = {"name": name, "owner": owner, "microseconds": int(seconds * 1_000_000)}
+        with self._pool.writing(SHARED) as transaction:
             return bool(transaction.ask(self._sql["lease"], bindings))
 
     def put_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:

@@ -16,7 +16,7 @@ from perdure.auth.authorise import SCOPES, AccessToken, Scope
 from perdure.auth.tokens import KeptToken, Tokens, name_taken
 from perdure.clock import Clock, from_micros, to_micros
 from perdure.store.postgres.connection import Row
-from perdure.store.postgres.pool import EVERYWHERE, PostgresPool
+from perdure.store.postgres.pool import SHARED, PostgresPool
 from perdure.store.postgres.sql import token_queries
 
 LOOK_SECONDS: Final = 2.0
@@ -45,7 +45,7 @@ class TokenTable(Tokens):
             if not self.is_current:
                 # What is revoked while the answer is on its way may be missing in it, so the time counts from here.
                 begun = self._seconds()
-                (rows,) = self._pool.ask(EVERYWHERE, (self._sql["tokens"], None))
+                (rows,) = self._pool.ask(SHARED, (self._sql["tokens"], None))
                 self._kept = {row[0]: _kept(row) for row in rows}
                 self._current_until = begun + LOOK_SECONDS
             return self._kept
@@ -62,13 +62,13 @@ class TokenTable(Tokens):
             "created_at": to_micros(token.created_at),
             "expires_at": None if token.expires_at is None else to_micros(token.expires_at),
         }
-        with self._pool.writing(EVERYWHERE) as transaction:
+        with self._pool.writing(SHARED) as transaction:
             if not transaction.ask(self._sql["add_token"], bindings):
                 raise name_taken(token.name)
         self._current_until = None
 
     def _revoke(self, id: str, at: datetime) -> None:
-        with self._pool.writing(EVERYWHERE) as transaction:
+        with self._pool.writing(SHARED) as transaction:
             transaction.send(self._sql["revoke_token"], {"id": id, "at": to_micros(at)})
         self._current_until = None
 

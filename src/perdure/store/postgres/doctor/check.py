@@ -147,7 +147,7 @@ def check(pool: PostgresPool, sql: Mapping[str, str]) -> Iterator[Finding]:
     )  # fmt: skip
     for key, name, *_ in namespaces:
         try:
-            with pool.reading(UUID(bytes=key)) as transaction:
+            with pool.reading(UUID(bytes=key), scans=True) as transaction:
                 examined = ExaminedNamespace(transaction, pool.address.schema, key, name)
                 for step in steps:
                     step(examined)

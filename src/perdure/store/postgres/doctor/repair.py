@@ -122,7 +122,7 @@ def repair(pool: PostgresPool, sql: Mapping[str, str]) -> Iterator[Finding]:
     (namespaces,) = pool.ask(EVERYWHERE, (sql["namespaces"], None))
     done = _Repair(sql)
     for key, name, *_ in namespaces:
-        with pool.writing(UUID(bytes=key)) as transaction:
+        with pool.writing(UUID(bytes=key), scans=True) as transaction:
             done.namespace(transaction, ExaminedNamespace(transaction, pool.address.schema, key, name))
     yield from done.findings()
 
