@@ -58,6 +58,7 @@ NOT_RUN = {
     ("README.md", "$ perdure hook --seconds 20"): "it is of the demo: tests/cli/test_demo.py",
     ("docs/coding-agent.md", "$ perdure doctor claude-code"): "it needs Claude Code: tests/hosts",
     ("docs/postgres.md", "pip install"): "it needs a server: tests/store/test_postgres_docs.py",
+    ("docs/postgres.md", "docker compose"): "it needs Docker: tests/store/test_postgres_docs.py starts the same pieces",
     ("docs/postgres.md", "perdure copy"): "it needs a server: tests/store/test_copy.py",
     ("docs/postgres.md", "CREATE ROLE"): "it needs a server: tests/store/test_postgres_docs.py",
     ("docs/postgres.md", "ALTER DATABASE"): "it needs a cluster of Citus: tests/postgres_server.py makes one so",

@@ -71,6 +71,14 @@ def test_the_lines_of_the_page_make_a_team_s_memory(page: str, own_server: Postg
             assert connection.execute(query.replace("%", "%%"), ()).description
 
 
+def test_the_page_shows_the_compose_file_as_it_is(page: str, repository: Path):
+    compose = (repository / "docs/postgres/compose.yaml").read_text(encoding="utf-8")
+    shown, *_ = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert [line for line in shown.splitlines() if line not in compose.splitlines()] == []
+    # Only there it is told when the database is ready for good: its image first starts it on its socket alone.
+    assert "[CMD, pg_isready, -h, 127.0.0.1," in compose
+
+
 def test_the_compose_file_starts_the_same_pieces(repository: Path, own_server: PostgresServer):
     folder = repository / "docs/postgres"
     compose = (folder / "compose.yaml").read_text(encoding="utf-8")
