@@ -59,4 +59,4 @@ if "PERDURE_TEST_PGBOUNCER" in os.environ:
     class TestBehindPgBouncer(PostgresConformance):
         """No two transactions need the same connection of the server. The variable names the program."""
 
-        kind: ClassVar[dict[str, Any]] = {"prepare": "off", "pooled": True}
+        kind: ClassVar[dict[str, Any]] = {"pooled": True}

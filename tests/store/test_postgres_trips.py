@@ -105,6 +105,26 @@ def test_statements_that_are_sent_often_are_prepared_once(memory: Memory, monkey
     assert len(names) <= 2
 
 
+@pytest.mark.parametrize(("option", "prepares"), [("", False), ("&prepare=on", True)])
+def test_a_pooler_is_told_no_statements_to_remember_unless_the_address_says_that_it_can(
+    postgres_stores: EmptyStores, monkeypatch: pytest.MonkeyPatch, option: str, prepares: bool
+) -> None:
+    """It names a process of its own where the server would name the one that serves."""
+    monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", 1)
+    sent: set[bytes | None] = set()
+    named = Session._name_of
+
+    def noting(session: Session, sql: bytes, types: tuple[int, ...]) -> bytes | None:
+        sent.add(named(session, sql, types))
+        return None
+
+    monkeypatch.setattr(Session, "_name_of", noting)
+    with Memory(f"{postgres_stores.new_url()}{option}", embedder=WordEmbedder()) as memory:
+        for n in range(9):
+            memory.remember(f"memory {n}")
+    assert bool(sent) is prepares
+
+
 def test_a_long_text_arrives_however_slowly_it_is_taken(memory: Memory) -> None:
     store: Any = memory._services.store
     for session in store._pool._idle:

@@ -26,11 +26,13 @@ _FORM: Final = "Write it as postgresql://user@host/database, with the password i
 
 @value_class
 class Address:
-    """`conninfo` is what libpq gets, and may hold a password. `shown` is what anybody may see."""
+    """`conninfo` is what libpq gets, and may hold a password. `shown` is what anybody may see. `prepares` says whether
+    statements are prepared; None: unless a pooler stands before the server.
+    """
 
     conninfo: str
     schema: str
-    prepares: bool
+    prepares: bool | None
     shown: str
 
     def __repr__(self) -> str:
@@ -43,8 +45,8 @@ def parse_address(address: str, shown: str) -> Address:
     own = {name: value for name, value in options if name in _OWN_OPTIONS}
     left = urlencode([option for option in options if option[0] not in _OWN_OPTIONS], quote_via=quote)
     schema = own.get("schema") or DEFAULT_SCHEMA
-    prepare = own.get("prepare", "on")
-    if prepare not in ("on", "off"):
+    prepare = own.get("prepare")
+    if prepare not in (None, "on", "off"):
         raise InvalidInput("The option prepare of a database's address is on or off.", remedy=_FORM)
     if "\0" in schema or len(schema.encode("utf-8", "replace")) > 63:  # noqa: PLR2004  (PostgreSQL's own limit)
         raise InvalidInput("The schema of a database's address is a name of at most 63 bytes.", remedy=_FORM)
@@ -59,7 +61,7 @@ def parse_address(address: str, shown: str) -> Address:
         own_root = Path("~/.postgresql/root.crt").expanduser()
         if "sslrootcert" not in values and not os.environ.get("PGSSLROOTCERT") and not own_root.exists():
             values["sslrootcert"] = "system"
-    return Address(make_conninfo(**values), schema, prepare == "on", shown)
+    return Address(make_conninfo(**values), schema, None if prepare is None else prepare == "on", shown)
 
 
 def _is_local(values: dict[str, Any]) -> bool:

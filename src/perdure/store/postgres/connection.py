@@ -36,6 +36,7 @@ _REAL: Final = 700
 _REAL_ARRAY: Final = 1021
 _LENGTH_OF_REAL: Final = struct.pack(">i", 4)
 _ARRAY_HEAD: Final = struct.Struct(">5i")
+_ABOUT_SERVER: Final = "SELECT current_setting('synchronous_commit'), pg_backend_pid()"
 _DURABLE: Final = ("on", "remote_write", "remote_apply")
 # The statements that may wait to be sent. Without an end a server that nobody listens to would stop listening, too.
 _MOST_UNSENT: Final = 64
@@ -115,18 +116,17 @@ class Session:
     reads the statement for its places, and looks after the connection every time.
     """
 
-    def __init__(self, connection: psycopg.Connection[Row], *, prepares: bool = True) -> None:
-        """`prepares`: whether the server is told to remember statements. Who stands in between and does not know of
-        these may be PgBouncer before 1.21, which hands the connection to another client when the first answer comes,
-        and the next transaction is lost: then every answer is waited for before another transaction begins.
-        """
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self._connection = connection
         self._pgconn = connection.pgconn
         self._pgconn.enter_pipeline_mode()
         self._transformer = Transformer(connection)
         # What was sent and is not answered, in its order; None is a sync.
         self._unanswered: deque[Reply | None] = deque()
-        self._prepares = prepares
+        # Whether the server is told to remember statements. Who stands in between and does not know of these may be
+        # PgBouncer before 1.21, which hands the connection to another client when the first answer comes, and the next
+        # transaction is lost: then every answer is waited for before another transaction begins.
+        self.prepares = False
         self._times_sent: dict[bytes, int] = {}
         # By statement, under which name it is prepared for values of these types.
         self._prepared: dict[bytes, list[tuple[tuple[int, ...], bytes]]] = {}
@@ -157,7 +157,7 @@ class Session:
             raise psycopg.OperationalError("the connection is closed")
         packed = self._transformer.dump_sequence(values, (PyFormat.AUTO,) * len(values))
         types, formats = self._transformer.types or (), self._transformer.formats
-        name = self._name_of(sql, types) if self._prepares and prepare is not False else None
+        name = self._name_of(sql, types) if self.prepares and prepare is not False else None
         if name is None:
             self._pgconn.send_query_params(sql, packed, types, formats, Format.BINARY)
         else:
@@ -215,7 +215,7 @@ class Session:
         """End a transaction that changed nothing. Its answer comes with the next one's: nobody has to wait for it."""
         self.send("COMMIT", prepare=False)
         self._send_sync()
-        if not self._prepares:
+        if not self.prepares:
             self._hear()
 
     def _send_sync(self) -> None:
@@ -311,10 +311,13 @@ def connect(address: Address) -> Session:
         adapters.register_dumper(int, Int8BinaryDumper)
         adapters.register_dumper(str, StrBinaryDumper)
         take_number_arrays(connection)
-        session = Session(connection, prepares=address.prepares)
-        commits = session.send("SHOW synchronous_commit", prepare=False)
+        session = Session(connection)
+        answer = session.send(_ABOUT_SERVER, prepare=False)
         session.sync()
-        session.is_durable = commits.fetchall()[0][0] in _DURABLE
+        commits, process = answer.fetchall()[0]
+        session.is_durable = commits in _DURABLE
+        # A pooler cannot know which process will serve, so it has told us another one.
+        session.prepares = process == connection.info.backend_pid if address.prepares is None else address.prepares
     except BaseException:
         connection.close()
         raise

@@ -27,6 +27,7 @@ _REACH: Final = "Check that the database runs, can be reached, and knows the rol
 _PROVE: Final = "Name the authority of its certificate with ?sslrootcert=, or say otherwise with ?sslmode=."
 _ENCRYPT: Final = "Turn TLS on in the database, or say that it may do without: ?sslmode=prefer."
 _OPTION: Final = "Write it as libpq does: disable, prefer, require, verify-ca or verify-full."
+_UNPREPARED: Final = "Take ?prepare=on out of the address, or set max_prepared_statements in PgBouncer 1.21 or newer."
 _GRANT: Final = Remedy("Give the role its rights with ", Run("migrate", role="NAME"), ".")
 
 
@@ -40,9 +41,17 @@ def unreachable() -> StoreUnreachable:
 
 _READ_ONLY: Final = "25006"
 _NO_MORE_CONNECTIONS: Final = "53300"
+
+
+def _pooled() -> StoreUnreachable:
+    return StoreUnreachable("A pooler before the database does not know prepared statements.", remedy=_UNPREPARED)
+
+
 _BY_STATE: Final[dict[str, Callable[[], PerdureError]]] = {
     "22021": lambda: InvalidInput("A text with a NUL character cannot be stored."),
     "23505": lambda: Conflict("That contradicts what is stored: a key or an id is taken."),
+    "26000": _pooled,
+    "42P05": _pooled,
     _READ_ONLY: lambda: StoreReadOnly("The database takes no changes.", remedy="Connect to the server that writes."),
     "40001": StoreRolledBack,
     "40P01": StoreRolledBack,
