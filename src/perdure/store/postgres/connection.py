@@ -137,6 +137,15 @@ class Session:
         # Whether the server answers a commit only when it is on its disk.
         self.is_durable = False
 
+    def meet_server(self, *, prepares: bool | None) -> None:
+        """Ask it once what is to be known of it. `prepares`: as the address says."""
+        answer = self.send(_ABOUT_SERVER, prepare=False)
+        self.sync()
+        commits, process = answer.fetchall()[0]
+        self.is_durable = commits in _DURABLE
+        # A pooler cannot know which process will serve, so it has told us another one.
+        self.prepares = process == self._connection.info.backend_pid if prepares is None else prepares
+
     def send(self, sql: str, bindings: Bindings = None, *, prepare: bool | None = None) -> Reply:
         """What is said together is sent together when an answer is wanted: each packet wakes the server, which takes
         the processor for one statement.
@@ -311,17 +320,10 @@ def connect(address: Address) -> Session:
         adapters.register_dumper(int, Int8BinaryDumper)
         adapters.register_dumper(str, StrBinaryDumper)
         take_number_arrays(connection)
-        session = Session(connection)
-        answer = session.send(_ABOUT_SERVER, prepare=False)
-        session.sync()
-        commits, process = answer.fetchall()[0]
-        session.is_durable = commits in _DURABLE
-        # A pooler cannot know which process will serve, so it has told us another one.
-        session.prepares = process == connection.info.backend_pid if address.prepares is None else address.prepares
+        return Session(connection)
     except BaseException:
         connection.close()
         raise
-    return session
 
 
 def _require_fit(connection: psycopg.Connection[Row]) -> None:

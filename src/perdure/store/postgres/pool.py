@@ -300,9 +300,18 @@ class PostgresPool:
     def _connected(self) -> Session:
         """A new connection. Where one was lost a moment ago, the next server may need some seconds to take over."""
         while True:
+            session: Session | None = None
             try:
                 session = connect(self.address)
-            except psycopg.OperationalError as error:
+                session.meet_server(prepares=self.address.prepares)
+            except BaseException as error:
+                if session is not None:
+                    session.close()
+                if not isinstance(error, psycopg.OperationalError):
+                    raise
+                if session is not None:
+                    # It had let us in.
+                    self._lost_at = self._lost_at or monotonic()
                 lost_at = self._lost_at
                 if lost_at is None or monotonic() > lost_at + self._most_away or not lost_for_now(error):
                     raise
