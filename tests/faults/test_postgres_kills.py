@@ -235,10 +235,11 @@ def test_who_asks_a_server_that_says_nothing_asks_once_more_on_another_connectio
         assert memory.remember("milk at noon").outcome == "inserted"
 
 
+@pytest.mark.parametrize("before", [[], ["tea at noon"]])
 def test_nobody_waits_for_ever_for_a_server_that_stops_before_it_commits(
-    postgres_stores: EmptyStores, monkeypatch: pytest.MonkeyPatch, frozen: _Frozen
+    postgres_stores: EmptyStores, monkeypatch: pytest.MonkeyPatch, frozen: _Frozen, before: list[str]
 ):
-    """It has the lock of the namespace, and commits when it goes on: until then nobody can say."""
+    """It has the lock of the namespace, or has just made it, and commits when it goes on: until then nobody can say."""
     sync = Session.sync
 
     def stop_and_sync(session: Session) -> None:
@@ -248,7 +249,8 @@ def test_nobody_waits_for_ever_for_a_server_that_stops_before_it_commits(
 
     settings = load(store=postgres_stores.new_url(), embedder="none", busy_seconds=0.2)
     with Memory(settings=settings) as memory, monkeypatch.context() as patch:
-        memory.remember("tea at noon")
+        for text in before:
+            memory.remember(text)
         patch.setattr(Session, "sync", stop_and_sync)
         with pytest.raises(OutcomeUnknown):
             memory.remember("milk at noon")
@@ -257,7 +259,7 @@ def test_nobody_waits_for_ever_for_a_server_that_stops_before_it_commits(
     monkeypatch.undo()
     with Memory(settings.store.address, embedder="none") as memory:
         memory.remember("water at noon")
-        assert [record.text for record in memory.list(newest=False)] == ["tea at noon", "milk at noon", "water at noon"]
+        assert [record.text for record in memory.list(newest=False)] == [*before, "milk at noon", "water at noon"]
 
 
 def live(memory: Memory, file: Path) -> list[tuple[str, int, int]]:

@@ -176,13 +176,10 @@ class Transaction:
             return
         try:
             session.send("COMMIT", prepare=False)
-        except OF_THE_DRIVER as error:
-            raise self._failed(error) from error
-        try:
             session.sync()
         except psycopg.OperationalError as error:
             failed = self._failed(error)
-            raise (OutcomeUnknown() if self._writes and _is_cut(error) else failed) from error
+            raise (OutcomeUnknown() if _is_cut(error) else failed) from error
         except OF_THE_DRIVER as error:
             raise self._failed(error) from error
         self._end(usable=True)

@@ -213,18 +213,21 @@ class PostgresStore:
 
     def _was_kept(self, writers: Iterable[PostgresWriter]) -> bool:
         """Whether a transaction whose connection was lost at its end was committed: the log has its last line, whose
-        hash no other transaction can have. The lock is taken first, so that one that still goes on has ended.
+        hash no other transaction can have. The lock is taken first, so that one that still goes on has ended. Where
+        that one has made the namespace, there is nothing to lock yet; but who makes it, too, waits for it.
         """
         lines = [(writer.key, *line) for writer in writers if (line := writer.last_line)]
         if not lines:
             raise OutcomeUnknown
         key, seq, head = lines[0]
         own = {"namespace": key, "seq": seq}
-        questions = ((self._sql["open_namespace"], own), (self._sql["line_hash"], own))
+        made = {**own, "name": "", "secret": b"", "head": b"", "created_at": 0}
+        questions = [(self._sql[name], own) for name in ("open_namespace", "line_hash")]
         deadline = time.monotonic() + self._pool.busy_seconds
         while True:
             try:
                 with self._pool.writing(key) as transaction:
+                    transaction.send(self._sql["create_namespace"], made)
                     _, hashes = transaction.ask_all(questions)
                     transaction.roll_back()
             except (StoreUnreachable, StoreBusy):
