@@ -151,7 +151,8 @@ soak-postgres: setup  ## Kill clients and servers of PostgreSQL, half each (KILL
 
 test-postgres: setup  ## The contract of a store, and everything else about PostgreSQL, on a server that the tests start
 	PYTHONWARNDEFAULTENCODING=1 $(BIN)/pytest -n $(JOBS) tests/store -k "postgres or copy" \
-	tests/faults/test_postgres_kills.py tests/faults/test_copy_kills.py tests/recall/test_inside_database.py
+	tests/faults/test_postgres_kills.py tests/faults/test_postgres_many.py tests/faults/test_copy_kills.py \
+	tests/recall/test_inside_database.py
 
 bench-postgres: setup  ## What a store in PostgreSQL costs beside one in a file, as ratios of one run
 	$(BIN)/python -m bench.postgres

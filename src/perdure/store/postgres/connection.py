@@ -22,6 +22,7 @@ from psycopg.types.string import StrBinaryDumper
 
 from perdure.errors import StoreUnreadable
 from perdure.store.postgres.address import Address
+from perdure.store.postgres.sql import setup_queries
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGresult
@@ -36,7 +37,6 @@ _REAL: Final = 700
 _REAL_ARRAY: Final = 1021
 _LENGTH_OF_REAL: Final = struct.pack(">i", 4)
 _ARRAY_HEAD: Final = struct.Struct(">5i")
-_ABOUT_SERVER: Final = "SELECT current_setting('synchronous_commit'), pg_backend_pid()"
 _DURABLE: Final = ("on", "remote_write", "remote_apply")
 # The statements that may wait to be sent. Without an end a server that nobody listens to would stop listening, too.
 _MOST_UNSENT: Final = 64
@@ -139,7 +139,7 @@ class Session:
 
     def meet_server(self, *, prepares: bool | None) -> None:
         """Ask it once what is to be known of it. `prepares`: as the address says."""
-        answer = self.send(_ABOUT_SERVER, prepare=False)
+        answer = self.send(setup_queries()["about_server"], prepare=False)
         self.sync()
         commits, process = answer.fetchall()[0]
         self.is_durable = commits in _DURABLE

@@ -1,4 +1,9 @@
--- What `perdure migrate` runs beside the numbered migrations, by name, each with its reason.
+-- What `perdure migrate` runs beside the numbered migrations, and what is asked of a server at first, by name, each with
+-- its reason.
+
+-- name: about_server
+-- Whether it answers a commit when it is on its disk, and which of its processes serves.
+SELECT current_setting('synchronous_commit'), pg_backend_pid();
 
 -- name: policy
 -- A query that forgets its namespace finds nothing, whoever asks: FORCE holds for the owner of the table too. After a
