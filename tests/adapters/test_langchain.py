@@ -12,7 +12,7 @@ from perdure.errors import InvalidInput
 pytest.importorskip("langchain_core.chat_history", reason="`make test-adapters` has LangChain")
 
 from langchain_core.embeddings import DeterministicFakeEmbedding
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from perdure.adapters.langchain import LangChainEmbedder, PerdureChatMessageHistory, PerdureRetriever
 
@@ -42,6 +42,19 @@ def test_messages_come_back_as_they_were_and_clearing_can_be_undone(memory: Memo
             change()
     memory.undo(memory.log(limit=1)[0].change.batch)
     assert history.messages == MESSAGES
+
+
+def test_messages_that_metadata_cannot_hold_come_back_as_well(file_memory: Memory):
+    history = PerdureChatMessageHistory("alice", file_memory)
+    calls = [{"name": "weather", "args": {"city": "Porto"}, "id": "c1", "type": "tool_call"}]
+    large: list[BaseMessage] = [
+        AIMessage("A long answer. " * 5000, id="a1", tool_calls=calls),
+        ToolMessage("sunny " * 20_000, tool_call_id="c1"),
+        HumanMessage([{"type": "image_url", "image_url": {"url": "data:" + "x" * 90_000}}]),
+        AIMessage("", tool_calls=[{**calls[0], "args": {"city": "Porto " * 20_000}}]),
+    ]
+    history.add_messages(large)
+    assert history.messages == large
 
 
 def test_an_event_loop_uses_the_same_history(file_memory: Memory):

@@ -45,6 +45,17 @@ def test_every_folder_has_an_index_and_what_always_matters_stands_at_the_top(tmp
     assert "conversations/MEMORY.md" in index
 
 
+def test_files_at_the_top_stay_below_the_tokens_that_the_draft_recommends(tmp_path: Path):
+    with Memory(":memory:", embedder="none") as memory:
+        for number in range(300):
+            memory.remember(f"Rule {number}: never deploy on day {number}", tier="critical", key=f"rule:{number}")
+        export_folder(memory, tmp_path / "m")
+    files = [path.stat().st_size for path in (tmp_path / "m").glob("0*.md")]
+    assert 100 < len(files) < 300
+    assert sum(files) <= 100_000
+    assert len(list((tmp_path / "m" / "memories").glob("0*.md"))) == 300 - len(files)
+
+
 def test_a_folder_that_is_imported_into_an_empty_store_says_all_that_was_exported(tmp_path: Path):
     with filled() as memory, Memory(":memory:", embedder="none") as other:
         export_folder(memory, tmp_path / "m")

@@ -43,3 +43,15 @@ def test_a_note_that_begins_with_its_own_name_is_called_by_it_once(tmp_path: Pat
         import_source(memory, recognise(tmp_path), ImportOptions(project_name="vault"))
         titles = [record.title for record in memory.list(newest=False)]
         assert titles == ["Note 52", "note-52.md: Later"]
+
+
+def test_two_notes_with_one_permalink_are_two_memories_and_stay_so(tmp_path: Path):
+    for name, text in {"a.md": "One cup a day.", "b.md": "Two cups a day."}.items():
+        (tmp_path / name).write_text(f"---\npermalink: drinks/coffee\n---\n{text}\n", "utf-8")
+    with Memory(":memory:", embedder="none") as memory:
+        first = import_source(memory, recognise(tmp_path), ImportOptions(project_name="vault"))
+        again = import_source(memory, recognise(tmp_path), ImportOptions(project_name="vault"))
+        assert (first.inserted, again.inserted, again.updated, again.present) == (2, 0, 0, 2)
+        assert [(record.text, record.key) for record in memory.list(newest=False)] == [
+            ("One cup a day.", "document:vault/drinks/coffee#top"), ("Two cups a day.", "document:vault/b.md#top"),
+        ]  # fmt: skip

@@ -294,6 +294,56 @@ def test_what_is_no_record_at_all_is_named_by_its_place(memory: Memory, tmp_path
     ]  # fmt: skip
 
 
+def test_a_chat_whose_tree_is_broken_says_what_can_be_reached(memory: Memory, tmp_path: Path):
+    conversation = products.chatgpt_conversation()
+    del conversation["current_node"]
+    conversation["mapping"]["n0"] |= {"parent": ["n1"], "children": [["n1"], {"a": 1}, None, "n2"]}
+    imported(memory, products.zipped(tmp_path / "odd.zip", {"conversations.json": json.dumps([conversation])}))
+    assert [one.text for one in memory.conversation("chatgpt-c-1").messages()] == [ASKED, ANSWERED, SPOKEN]
+
+
+def test_of_two_messages_with_one_id_the_second_is_named_and_the_rest_of_the_chat_is_there(
+    memory: Memory, tmp_path: Path
+):
+    said = [{"uuid": "m", "sender": "human", "text": text} for text in ("One", "Two")]
+    said.append({"uuid": "n", "sender": "assistant", "text": "Three"})
+    chats = json.dumps([{"uuid": "c", "chat_messages": said}])
+    report = imported(memory, products.zipped(tmp_path / "claude.zip", {"conversations.json": chats}))
+    assert [one.text for one in memory.conversation("claude-c").messages()] == ["One", "Three"]
+    assert [vars_of(each) for each in report.unread] == [
+        ("claude-c, m", "Another message of this conversation has the same id.")
+    ]
+
+
+def test_metadata_of_others_is_kept_as_far_as_a_memory_can_hold_it(memory: Memory, tmp_path: Path):
+    """A name with a space, as splitters of Markdown give it, would have kept the whole memory out."""
+    deep: Any = 1
+    for _ in range(50):
+        deep = [deep]
+    given = {"page": 3, "Header 1": "Coffee", "deep": deep, "large": "x" * 100_000, "odd": float("nan")}
+    (tmp_path / "all.json").write_text(json.dumps([{"id": "m", "memory": "Two cups", "metadata": given}]), "utf-8")
+    report = imported(memory, tmp_path / "all.json")
+    assert memory.get("mem0:m").metadata == {"page": 3, "foreign_metadata": {"Header 1": "Coffee"}}
+    assert report.notes == ("Left out: entries of metadata that no memory can hold (3).",)
+    assert imported(memory, tmp_path / "all.json").present == 1
+
+
+def test_a_statement_that_is_too_long_is_named_by_its_first_words(memory: Memory, tmp_path: Path):
+    (tmp_path / "pasted.txt").write_text(f"- Likes\0 tea\n- {'Never coffee ' * 100_000}\n", "utf-8")
+    report = imported(memory, tmp_path / "pasted.txt")
+    assert texts(memory) == ["Likes tea"]
+    assert [each.what for each in report.unread] == ["'Never coffee Never coffee Never coffee Never coffee Never …"]
+
+
+@pytest.mark.parametrize(("content", "told"), [
+    ('[{"title": "Caf\u00e9"}]'.encode("latin-1"), "conversations.json is not UTF-8"),
+    ("[]".encode("utf-16"), "conversations.json is not UTF-8"), (b"", "conversations.json is not JSON"),
+])  # fmt: skip
+def test_a_file_of_a_known_name_that_cannot_be_read_says_why(tmp_path: Path, content: bytes, told: str):
+    with pytest.raises(ImportFailed, match=told):
+        recognise(products.zipped(tmp_path / "odd.zip", {"conversations.json": content}))
+
+
 def test_a_zip_file_of_nothing_known_says_what_is_known(tmp_path: Path):
     with pytest.raises(ImportFailed, match="holds nothing that is known here"):
         recognise(products.zipped(tmp_path / "holiday.zip", {"beach.txt": "sand", "conversations.json": "[]"}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.chat_history import BaseChatMessageHistory
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
     from perdure.embed.port import Vectors
 
-# An entry of metadata: the message as LangChain writes it.
+# Entries of metadata: the message as LangChain writes it, or that the text of ours is its JSON.
 _MESSAGE = "langchain"
+_AS_TEXT = "langchain_as_text"
 
 
 class PerdureChatMessageHistory(BaseChatMessageHistory):
@@ -135,18 +137,24 @@ class LangChainEmbedder:
 
 
 def _stored(message: BaseMessage) -> dict[str, Any]:
+    """A message as ours: what it says, and in its metadata what LangChain writes of it, as far as that fits."""
     written = message_to_dict(message)
     text = str(message.text)
     stored = {"role": {"human": "user", "ai": "assistant"}.get(message.type, message.type)}
-    if not text.strip():
-        text = f"({message.type} without text)"
-    return {**stored, "content": text, "metadata": {_MESSAGE: written} if fits_metadata(written) else None}
+    if fits_metadata(written):
+        told = text if text.strip() else f"({message.type} without text)"
+        return {**stored, "content": told, "metadata": {_MESSAGE: written}}
+    rest = {**written, "data": {name: value for name, value in written["data"].items() if name != "content"}}
+    if text == written["data"]["content"] and text.strip() and fits_metadata(rest):
+        return {**stored, "content": text, "metadata": {_MESSAGE: rest}}
+    return {**stored, "content": json.dumps(written), "metadata": {_AS_TEXT: True}}
 
 
 def _message(record: Record) -> BaseMessage:
-    written = record.metadata.get(_MESSAGE)
+    written: Any = json.loads(record.text) if _AS_TEXT in record.metadata else record.metadata.get(_MESSAGE)
     if isinstance(written, dict):
-        return messages_from_dict([written])[0]
+        whole = {**written, "data": {"content": record.text, **written["data"]}}
+        return messages_from_dict([whole])[0]
     # What others said in this conversation is a message as well.
     role = record.metadata.get("role")
     kinds = {"assistant": "ai", "system": "system"}

@@ -35,11 +35,14 @@ _LINK: Final = re.compile(r"^\s*[-*+]\s+\[[^\]]*\]\([^)]+\.md\).*$", re.MULTILIN
 _NOT_IN_A_NAME: Final = re.compile(r"[^\w]+")
 
 
-def sections_of_document(path: str, text: str, project: str | None, name_in_key: str) -> list[Section]:
+def sections_of_document(
+    path: str, text: str, project: str | None, name_in_key: str, *, by_permalink: bool = True
+) -> list[Section]:
     """Pure: a memory for each section below a heading of the first or second rank, in the order of the file; of a long
     one, for each part below a heading of the third rank, and for as many paragraphs as a memory may well hold. What
     stands above the text, and the marks of its lines, become tags and metadata; notes that it links to are references.
-    A permalink names a note wherever its file is moved. `name_in_key` is what keys call the project.
+    A permalink names a note wherever its file is moved, unless another note has it. `name_in_key` is what keys call the
+    project.
     """
     values, body = split_front_matter(text.replace("\r\n", "\n"))
     name = text_of(values, "title", "description") or Path(path).name
@@ -68,7 +71,8 @@ def sections_of_document(path: str, text: str, project: str | None, name_in_key:
             fields["metadata"] = kept
         if project:
             fields["source_project"] = project
-        key = key_of_section(KIND, name_in_key, text_of(values, "permalink") or path, anchor=anchor)
+        place = (text_of(values, "permalink") if by_permalink else None) or path
+        key = key_of_section(KIND, name_in_key, place, anchor=anchor)
         sections.append(Section(key, content, fields))
     return sections
 

@@ -31,7 +31,7 @@ INDEX: Final = "MEMORY.md"
 MARK: Final = "perdure_markdown"
 FORMAT: Final = 1
 _FENCE: Final = "---"
-# The draft asks for less than 30,000 tokens at the top; four letters are about a token.
+# The draft asks for less than 30,000 tokens at the top; four bytes are about a token.
 _MAX_CORE: Final = 100_000
 _CORE_TIERS: Final = ("constitutional", "critical")
 _PAGE: Final = 1000
@@ -81,13 +81,15 @@ def _write_folder(memory: Memory, root: Path, states: Sequence[State], progress:
     held = next((each.states for each in memory.stats().namespaces if each.name == memory.capacity().namespace), None)
     total = sum(held.get(state, 0) for state in states) if held else 0
     for record in records_in(memory, states):
-        is_core = record.tier in _CORE_TIERS and record.state == "active" and core + len(record.text) <= _MAX_CORE
-        core += len(record.text) if is_core else 0
+        content = f"{_front_matter(_fields(record))}{record.text}\n"
+        size = len(content.encode())
+        is_core = record.tier in _CORE_TIERS and record.state == "active" and core + size <= _MAX_CORE
+        core += size if is_core else 0
         folder = root if is_core else root.joinpath(*_place(record))
         name = f"{record.number:05d}-{slug(record.title or record.text[:_TITLE])[:50]}.md"
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
-            file.write(f"{_front_matter(_fields(record))}{record.text}\n")
+            file.write(content)
         listings.setdefault(folder, []).append(f"- [{_headline(record)}]({name})")
         written += 1
         if progress and written % _PAGE == 0:

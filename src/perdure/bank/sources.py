@@ -341,6 +341,7 @@ def import_memory_files(memory: Memory, path: Path, project: Path, options: Impo
 def read_documents(source: Source, name: str | None) -> tuple[list[Section], list[Unread]]:
     sections: list[Section] = []
     unread: list[Unread] = []
+    taken: set[str] = set()
     for path in source.paths:
         # What an agent keeps itself does not stand in its project.
         inside = source.root if source.root and source.kind == "document" else path.absolute().parent
@@ -353,7 +354,12 @@ def read_documents(source: Source, name: str | None) -> tuple[list[Section], lis
             own = section_of_own_memory(path.absolute().parent.parent.name, path.name, text, name)
             sections += [own] if own else []
         else:
-            sections += sections_of_document(relative, text, name, name_in_keys(source.root, name))
+            in_keys = name_in_keys(source.root, name)
+            found = sections_of_document(relative, text, name, in_keys)
+            if not taken.isdisjoint(section.key for section in found):
+                found = sections_of_document(relative, text, name, in_keys, by_permalink=False)
+            taken.update(section.key for section in found)
+            sections += found
     return sections, unread
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from perdure.bank.importers.archive import Archive
 from perdure.bank.importers.item import Chat, Importer, Item, LeftOut, listed, mapping, moment, read_objects, text_in
@@ -67,20 +67,24 @@ def read_conversation(conversation: Mapping[str, Any], what: str) -> Iterator[It
 
 def shown_branch(nodes: Mapping[str, Any], current: object) -> list[str]:
     """From the root to the message that was shown last. Without one that is known: along the last children."""
-    if not isinstance(current, str) or current not in nodes:
-        roots = [id for id, node in nodes.items() if mapping(node).get("parent") not in nodes]
+    if not _is_node(current, nodes):
+        roots = [id for id, node in nodes.items() if not _is_node(mapping(node).get("parent"), nodes)]
         last = roots[0] if roots else next(iter(nodes))
         seen: set[str] = set()
         while last not in seen:
             seen.add(last)
-            children = [id for id in listed(mapping(nodes[last]).get("children")) if id in nodes]
+            children = [id for id in listed(mapping(nodes[last]).get("children")) if _is_node(id, nodes)]
             last = children[-1] if children else last
         current = last
     branch: dict[str, None] = {}
-    while isinstance(current, str) and current in nodes and current not in branch:
+    while _is_node(current, nodes) and current not in branch:
         branch[current] = None
         current = mapping(nodes[current]).get("parent")
     return list(reversed(branch))
+
+
+def _is_node(id: object, nodes: Mapping[str, Any]) -> TypeGuard[str]:
+    return isinstance(id, str) and id in nodes
 
 
 def said(message: Mapping[str, Any]) -> str:

@@ -12,7 +12,17 @@ from typing import Any, Final, cast
 
 from perdure.bank.framework_documents import FOLDERS, NAME, LangGraph, document_key, fits_metadata
 from perdure.bank.importers.archive import Archive
-from perdure.bank.importers.item import Importer, Item, NewMemory, listed, moment, text_in
+from perdure.bank.importers.item import (
+    UNFIT_METADATA,
+    Importer,
+    Item,
+    LeftOut,
+    NewMemory,
+    fitting,
+    listed,
+    moment,
+    text_in,
+)
 from perdure.bank.importers.mem0 import KIND as MEM0
 from perdure.bank.sections import Unread, key_of_section
 from perdure.store.sqlite.foreign.reading import ForeignReader, open_foreign
@@ -103,7 +113,10 @@ def read_chroma(reader: ForeignReader) -> Iterator[Item]:
         if not text:
             yield Unread(f"{collection}, {first['id']}", "It has no document.")
             continue
-        fields = {"tags": [collection], "metadata": kept, **times(first["created_at"])}
+        metadata, unfit = fitting(kept)
+        if unfit:
+            yield LeftOut(UNFIT_METADATA, unfit)
+        fields = {"tags": [collection], "metadata": metadata, **times(first["created_at"])}
         yield NewMemory(text, key_of_section("chroma", collection, str(first["id"])), fields)
 
 

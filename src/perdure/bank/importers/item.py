@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from perdure.bank.importers.json_items import json_items
 from perdure.bank.sections import Unread
 from perdure.bank.takeover import moment as time_of_others
+from perdure.errors import PerdureError
+from perdure.model import Json
+from perdure.validation import MAX_METADATA_BYTES, check_metadata
 
 if TYPE_CHECKING:
     from perdure.bank.importers.archive import Archive
 
+# An entry of metadata with those whose names no entry can have.
+_RENAMED: Final = "foreign_metadata"
 _NOT_IN_A_KEY: Final = re.compile(r"[^\w]+")
 
 
@@ -41,6 +48,7 @@ class LeftOut(NamedTuple):
     parts: int = 1
 
 
+UNFIT_METADATA: Final = "entries of metadata that no memory can hold"
 Item: TypeAlias = Chat | NewMemory | Unread | LeftOut
 
 
@@ -93,6 +101,25 @@ def listed(value: object) -> list[Any]:
 def text_in(value: object) -> str:
     """A text without what no memory may hold: NUL, and halves of surrogate pairs."""
     return value.replace("\0", "").encode("utf-8", "replace").decode().strip() if isinstance(value, str) else ""
+
+
+def fitting(metadata: Mapping[str, Any]) -> tuple[dict[str, Json], int]:
+    """As much of others' metadata as a memory can hold, and how many entries it cannot. What has a name that no entry
+    of ours can have, such as `Header 1`, is kept together under a name of its own.
+    """
+    kept: dict[str, Json] = {}
+    renamed: dict[str, Json] = {}
+    room = MAX_METADATA_BYTES // 2
+    for name, value in metadata.items():
+        with suppress(PerdureError):
+            held = check_metadata({_RENAMED: {name: value}}, "metadata")
+            if (room := room - len(json.dumps(held, ensure_ascii=False).encode())) < 0:
+                break
+            try:
+                kept |= check_metadata({name: value}, "metadata")
+            except PerdureError:
+                renamed[name] = value
+    return {**kept, **({_RENAMED: renamed} if renamed else {})}, len(metadata) - len(kept) - len(renamed)
 
 
 def slug(text: str) -> str:

@@ -55,7 +55,7 @@ def json_items(
             yield from scanner.feed(decoder.decode(chunk))
         yield from scanner.feed(decoder.decode(b"", final=True))
     except UnicodeDecodeError as error:
-        raise ImportFailed(f"{name} is not UTF-8.") from error
+        raise ImportFailed(f"{name} is not UTF-8.", remedy="Save it as UTF-8, or get it again.") from error
     if scanner.depth or not scanner.began:
         raise ImportFailed(
             f"{name} {'ends in the middle' if scanner.began else 'is not JSON'}.", remedy="Get it again."

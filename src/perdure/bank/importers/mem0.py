@@ -10,7 +10,18 @@ from typing import Any, Final
 
 from perdure.bank.front_matter import split_front_matter, text_of, texts_of
 from perdure.bank.importers.archive import Archive, member
-from perdure.bank.importers.item import Importer, Item, NewMemory, listed, mapping, moment, text_in
+from perdure.bank.importers.item import (
+    UNFIT_METADATA,
+    Importer,
+    Item,
+    LeftOut,
+    NewMemory,
+    fitting,
+    listed,
+    mapping,
+    moment,
+    text_in,
+)
 from perdure.bank.importers.json_items import first_items, json_items
 from perdure.bank.sections import Unread, key_of_section
 from perdure.errors import ImportFailed
@@ -57,7 +68,7 @@ def read_answer(archive: Archive) -> Iterator[Item]:
             if not text:
                 yield Unread(f"memory {item.position}", item.reason or "It has no text.")
             else:
-                yield memory_note(text, value, listed(value.get("categories")))
+                yield from memory_note(text, value, listed(value.get("categories")))
 
 
 def read_open_memory(archive: Archive) -> Iterator[Item]:
@@ -76,20 +87,23 @@ def read_open_memory(archive: Archive) -> Iterator[Item]:
                 yield Unread(what, item.reason or "It has no text.")
             else:
                 own = (id for id in listed(value.get("category_ids")) if isinstance(id, str | int))
-                yield memory_note(text, value, [categories.get(id) for id in own])
+                yield from memory_note(text, value, [categories.get(id) for id in own])
 
 
-def memory_note(text: str, value: Mapping[str, Any], categories: list[Any]) -> NewMemory:
+def memory_note(text: str, value: Mapping[str, Any], categories: list[Any]) -> Iterator[Item]:
     id = text_in(value.get("id"))
     created = moment(value.get("created_at"))
     times = {"created_at": created, "updated_at": moment(value.get("updated_at")) or created}
     scopes = {name: value[name] for name in _SCOPES if isinstance(value.get(name), str)}
+    metadata, unfit = fitting({**mapping(value.get("metadata")), **scopes})
+    if unfit:
+        yield LeftOut(UNFIT_METADATA, unfit)
     fields: dict[str, Any] = {
         "tags": [tag for each in categories if (tag := text_in(each))],
-        "metadata": {**mapping(value.get("metadata")), **scopes},
+        "metadata": metadata,
         **{name: at for name, at in times.items() if at},
     }
-    return NewMemory(text, key_of_section(KIND, id) if id else None, fields)
+    yield NewMemory(text, key_of_section(KIND, id) if id else None, fields)
 
 
 def read_markdown(archive: Archive) -> Iterator[Item]:
@@ -107,7 +121,7 @@ def read_markdown(archive: Archive) -> Iterator[Item]:
             continue
         kept = {name: value for name in _KEPT if (value := text_of(values, name) or ", ".join(texts_of(values, name)))}
         given = {"id": text_of(values, "id"), "created_at": text_of(values, "created_at"), "metadata": kept}
-        yield memory_note(said, given, list(texts_of(values, "categories")))
+        yield from memory_note(said, given, list(texts_of(values, "categories")))
 
 
 MEM0: Final = Importer("mem0 memories", recognises_answer, read_answer)

@@ -33,13 +33,13 @@ def read(archive: Archive) -> Iterator[Item]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ImportFailed(f"{archive.path} is not UTF-8.") from error
+        raise ImportFailed(f"{archive.path} is not UTF-8.", remedy="Save it as UTF-8.") from error
     found = False
     for heading, statement in statements(text):
         found = True
         dated = _DATED.fullmatch(statement)
         at = moment(dated[1]) if dated and dated[2].strip() else None
-        said = text_in(dated[2]) if dated and at else statement
+        said = text_in(dated[2] if dated and at else statement)
         times = {"valid_at": at} if at else {}
         yield NewMemory(said, fields={"tags": [heading.casefold()] if heading else [], **times})
     if not found:

@@ -4,25 +4,26 @@ stored, and counts.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from perdure.bank.importers.archive import open_archive
+from perdure.bank.importers.archive import ZipArchive, open_archive
 from perdure.bank.importers.chatgpt import CHATGPT
 from perdure.bank.importers.claude import CLAUDE
 from perdure.bank.importers.databases import DATABASES
 from perdure.bank.importers.gemini import GEMINI
 from perdure.bank.importers.item import Chat, Importer, Item, LeftOut, NewMemory
+from perdure.bank.importers.json_items import json_items
 from perdure.bank.importers.letta import LETTA
 from perdure.bank.importers.mem0 import MEM0, MEM0_MARKDOWN, OPEN_MEMORY
 from perdure.bank.importers.pasted import PASTED
 from perdure.bank.sections import ImportOptions, ImportReport, Unread
-from perdure.errors import ImportFailed, PerdureError
-from perdure.ids import content_hash
+from perdure.errors import ImportFailed, PerdureError, shown
 from perdure.validation import MAX_ITEMS, MAX_TEXT_BYTES, check_fields, check_text
 
 if TYPE_CHECKING:
@@ -33,13 +34,23 @@ FILES: Final = (CHATGPT, CLAUDE, OPEN_MEMORY, GEMINI, MEM0_MARKDOWN, LETTA, MEM0
 IMPORTERS: Final = {importer.kind: importer for importer in (*FILES, *DATABASES)}
 _ITEMS_AT_ONCE: Final = 512
 _MAX_LINE: Final = 1024
+# How much of a text without a key names it.
+_NAMED_BY: Final = 200
+# What members of known exports are called.
+_KNOWN_NAMES: Final = re.compile(r"conversations(-\d+)?\.json|memories\.json|My ?Activity\.json")
 _LISTS: Final = ("tags", "references")
 
 
 def find_importer(path: Path, *, database: bool = False) -> Importer | None:
     """The importer that knows what stands at a path. What begins like a known export and is damaged is an error."""
     with open_archive(path) as archive:
-        return next((each for each in (DATABASES if database else FILES) if each.recognises(archive)), None)
+        found = next((each for each in (DATABASES if database else FILES) if each.recognises(archive)), None)
+        if found is None and isinstance(archive, ZipArchive):
+            for name in archive.names:
+                if _KNOWN_NAMES.fullmatch(PurePosixPath(name).name):
+                    with archive.open(name) as stream:
+                        next(json_items(stream, name), None)
+        return found
 
 
 def import_with(memory: Memory, importer: Importer, path: Path, options: ImportOptions) -> ImportReport:
@@ -72,7 +83,7 @@ def import_with(memory: Memory, importer: Importer, path: Path, options: ImportO
                         try:
                             records.append(checked_record(item, trusted=options.trusted))
                         except PerdureError as error:
-                            unread.append(Unread(item.key or content_hash(item.text), error.sentence))
+                            unread.append(Unread(item.key or shown(item.text[:_NAMED_BY]), error.sentence))
                     case Chat():
                         store_chat(writing, item, options, counts, kinds, unread)
             store_records(writing, records, options, counts, notes)
@@ -131,14 +142,17 @@ def store_chat(
     kinds: Counter[str],
     unread: list[Unread],
 ) -> None:
-    messages: list[Mapping[str, Any]] = []
+    messages: dict[str, Mapping[str, Any]] = {}
     for message in chat.messages:
+        what = f"{chat.id}, {message['id']}"
         if len(message["content"].encode()) > MAX_TEXT_BYTES:
-            unread.append(Unread(f"{chat.id}, {message['id']}", "It is too long for a memory."))
+            unread.append(Unread(what, "It is too long for a memory."))
+        elif message["id"] in messages:
+            unread.append(Unread(what, "Another message of this conversation has the same id."))
         else:
-            messages.append({**message, "conversation_id": chat.id})
+            messages[message["id"]] = {**message, "conversation_id": chat.id}
     try:
-        done = writing.import_messages(messages, dry_run=options.dry_run)
+        done = writing.import_messages(messages.values(), dry_run=options.dry_run)
     except ImportFailed as error:
         unread.append(Unread(chat.id, error.sentence))
         return
