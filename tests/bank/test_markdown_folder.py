@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from perdure import Memory
-from perdure.bank.markdown_folder import export_folder, folder_records, is_markdown_export
+from perdure.bank.markdown_folder import export_folder, folder_records, import_folder, is_markdown_export
 from perdure.bank.sources import recognise
 from perdure.errors import Conflict, ImportFailed
 
@@ -71,13 +71,47 @@ def test_a_folder_that_is_imported_where_it_comes_from_changes_nothing(tmp_path:
         assert (done.inserted, done.updated, done.present) == (0, 0, 5)
 
 
+def edit(folder: Path, name: str, old: str, new: str) -> None:
+    file = next(folder.rglob(f"*{name}.md"))
+    file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+
+
 def test_a_text_that_was_edited_in_the_folder_is_a_new_version(tmp_path: Path):
+    """With a key and without one, all in one batch."""
+    with filled() as memory:
+        before = told(memory)
+        export_folder(memory, tmp_path / "m")
+        edit(tmp_path / "m", "bo-lives-in-osaka", "in Osaka\n", "in Kyoto\n")
+        edit(tmp_path / "m", "bo-prefers-tea", "tea\n", "coffee\n")
+        dry = import_folder(memory, tmp_path / "m", trusted=True, dry_run=True)
+        assert (dry.updated, dry.batch, told(memory)) == (2, None, before)
+        done = import_folder(memory, tmp_path / "m", trusted=True)
+        assert (done.inserted, done.updated, done.present) == (0, 2, 3)
+        assert (memory.get(2).text.strip(), memory.get(2).version) == ("Bo prefers coffee", 2)
+        assert memory.get("person:bo").text == "Bo lives in Kyoto"
+        again = import_folder(memory, tmp_path / "m", trusted=True)
+        assert (again.inserted, again.updated, again.present, again.batch) == (0, 0, 5, None)
+        assert done.batch
+        memory.undo(done.batch)
+        assert {each.text.strip() for each in memory.list()} == {str(each[0]).strip() for each in before}
+
+
+def test_an_edit_in_the_folder_gives_way_to_one_that_was_made_here(tmp_path: Path):
     with filled() as memory:
         export_folder(memory, tmp_path / "m")
-        file = next((tmp_path / "m").rglob("*bo-lives-in-osaka.md"))
-        file.write_text(file.read_text(encoding="utf-8").replace("in Osaka\n", "in Kyoto\n"), encoding="utf-8")
-        assert memory.import_(folder_records(tmp_path / "m"), trusted=True).updated == 1
-        assert memory.get("person:bo").text == "Bo lives in Kyoto"
+        edit(tmp_path / "m", "bo-prefers-tea", "tea\n", "coffee\n")
+        memory.update(2, text="Bo prefers mate")
+        done = import_folder(memory, tmp_path / "m", trusted=True)
+        assert (done.inserted, done.updated, done.skipped_deleted) == (0, 0, 1)
+        assert memory.get(2).text == "Bo prefers mate"
+
+
+def test_a_stranger_s_folder_changes_no_memory_by_its_id(tmp_path: Path):
+    with filled() as memory:
+        export_folder(memory, tmp_path / "m")
+        edit(tmp_path / "m", "bo-prefers-tea", "tea\n", "coffee\n")
+        assert import_folder(memory, tmp_path / "m").inserted == 1
+        assert memory.get(2).text.strip() == "Bo prefers tea"
 
 
 def test_a_tombstone_blocks_resurrection_from_an_old_folder(tmp_path: Path):

@@ -12,15 +12,16 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from perdure.bank.importers.item import slug
-from perdure.errors import Conflict, ExportFailed, ImportFailed, shown
+from perdure.errors import Conflict, ExportFailed, ImportFailed, InvalidInput, NotFound, shown
 from perdure.files import read_regular
 from perdure.ids import content_hash
 from perdure.jsonable import to_jsonable
-from perdure.model import Exported, Record, State
+from perdure.model import Exported, Imported, Record, State
 from perdure.validation import MAX_TEXT_BYTES
 
 if TYPE_CHECKING:
@@ -162,6 +163,51 @@ def is_markdown_export(path: Path) -> bool:
     except OSError:
         return False
     return beginning.startswith(f"{_FENCE}\n{MARK}: ")
+
+
+def import_folder(
+    memory: Memory,
+    path: Path,
+    *,
+    trusted: bool = False,
+    revive: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Imported:
+    """Import a folder, as one batch. A text without a key that was edited in it is a new version of the memory that its
+    file names, if that is here and says what it said when it was exported; nobody else's folder may say that of ours.
+    """
+    records: list[dict[str, Any]] = []
+    edited: list[tuple[Record, str]] = []
+    changed_here = 0
+    for record in folder_records(path):
+        named = _named_by(memory, record) if trusted else None
+        if named is None or named.content_hash == content_hash(record["text"]):
+            records.append(record)
+        elif named.content_hash == record["content_hash"]:
+            edited.append((named, record["text"]))
+        else:
+            changed_here += 1
+    with memory.batch() as batch:
+        done = memory.import_(records, trusted=trusted, revive=revive, dry_run=dry_run, progress=progress)
+        for named, text in edited if not dry_run else ():
+            memory.update(named.number, text=text, expected_version=named.version)
+    notes = (*done.notes, *((f"{changed_here:,} edited here and in the folder: skipped.",) if changed_here else ()))
+    return replace(
+        done, updated=done.updated + len(edited), skipped_deleted=done.skipped_deleted + changed_here, notes=notes,
+        batch=batch if edited and not dry_run else done.batch,
+    )  # fmt: skip
+
+
+def _named_by(memory: Memory, record: Mapping[str, Any]) -> Record | None:
+    """The memory that a file without a key was made of, if its text was edited since."""
+    id, text = record.get("id"), record["text"]
+    if record.get("key") or not isinstance(id, str) or record.get("content_hash") in {None, content_hash(text)}:
+        return None
+    with suppress(NotFound, InvalidInput):
+        named = memory.get(id)
+        return named if named.state == "active" and named.key is None else None
+    return None
 
 
 def folder_records(path: Path) -> Iterator[dict[str, Any]]:

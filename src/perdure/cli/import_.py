@@ -79,7 +79,6 @@ def main(
     are; of two texts with one key, the newer one is kept. Records that were deleted or changed here later are skipped,
     unless you say --revive. Importing the same thing again adds only what is new.
     """
-    from perdure.bank.markdown_folder import folder_records
     from perdure.bank.sections import ImportOptions
     from perdure.bank.sources import can_revive, recognise, sources_of
     from perdure.bank.tables import read_table
@@ -97,10 +96,9 @@ def main(
     if path is not None and (not sources or sources[0].kind in {"records", "table", "Markdown export"}):
         kind = sources[0].kind if sources else "records"
         table = read_table(Path(path), text_field) if kind == "table" else None
-        folder = folder_records(Path(path)) if kind == "Markdown export" else None
-        if kind == "records" and text_field != "text":
-            folder = objects_of(path, text_field)
-        return import_records(target, path, table, folder, dry_run=dry_run, **options)
+        objects = objects_of(path, text_field) if kind == "records" and text_field != "text" else None
+        is_folder = kind == "Markdown export"
+        return import_records(target, path, table, objects, is_folder=is_folder, dry_run=dry_run, **options)
     if text_field != "text":
         raise click.UsageError("--text-field is for tables and for JSON objects that are memories.")
     if options["revive"] and (unsuitable := [each.kind for each in sources if not can_revive(each)]):
@@ -124,17 +122,25 @@ def import_records(
     target: Target,
     path: str,
     table: TableRecords | None,
-    folder: Iterable[Mapping[str, Any]] | None,
+    objects: Iterable[Mapping[str, Any]] | None,
     *,
+    is_folder: bool,
     dry_run: bool,
     all_namespaces: bool,
     **options: bool,
 ) -> View:
+    from perdure.bank.markdown_folder import folder_records, import_folder
+
     if all_namespaces and target.namespaces:
         raise click.UsageError("Use --namespace or --all-namespaces, not both.")
-    source = table.records if table else source_file(path) if folder is None else folder
+    source = table.records if table else objects
+    if source is None:
+        source = folder_records(Path(path)) if is_folder else source_file(path)
     with target.memory(dry_run=dry_run) as memory, Bar("Importing") as bar:
-        imported = memory.import_(source, all_namespaces=all_namespaces, dry_run=dry_run, progress=bar, **options)
+        if is_folder and not all_namespaces:
+            imported = import_folder(memory, Path(path), dry_run=dry_run, progress=bar, **options)
+        else:
+            imported = memory.import_(source, all_namespaces=all_namespaces, dry_run=dry_run, progress=bar, **options)
     total = imported.inserted + imported.updated + imported.present
     counts = f"{imported.inserted:,} new, {imported.updated:,} updated, {imported.present:,} known"
     if table:
