@@ -254,6 +254,7 @@ def test_of_a_chatgpt_conversation_the_branch_that_was_shown_last_is_stored_with
     assert report.notes == (
         "Left out: messages of tools, system prompts and pictures (2).",
         "Left out: messages of branches that were not shown last (2).",
+        "Left out: pictures and files in messages (2).",
     )
 
 
@@ -305,14 +306,15 @@ def test_a_chat_whose_tree_is_broken_says_what_can_be_reached(memory: Memory, tm
 def test_of_two_messages_with_one_id_the_second_is_named_and_the_rest_of_the_chat_is_there(
     memory: Memory, tmp_path: Path
 ):
-    said = [{"uuid": "m", "sender": "human", "text": text} for text in ("One", "Two")]
-    said.append({"uuid": "n", "sender": "assistant", "text": "Three"})
+    said: list[dict[str, Any]] = [{"uuid": "m", "sender": "human", "text": text} for text in ("One", "Two")]
+    said.append({"uuid": "n", "sender": "assistant", "text": "Three", "attachments": [{"file_name": "a.pdf"}]})
     chats = json.dumps([{"uuid": "c", "chat_messages": said}])
     report = imported(memory, products.zipped(tmp_path / "claude.zip", {"conversations.json": chats}))
     assert [one.text for one in memory.conversation("claude-c").messages()] == ["One", "Three"]
     assert [vars_of(each) for each in report.unread] == [
         ("claude-c, m", "Another message of this conversation has the same id.")
     ]
+    assert report.notes == ("Left out: attachments and files of messages (1).",)
 
 
 def test_metadata_of_others_is_kept_as_far_as_a_memory_can_hold_it(memory: Memory, tmp_path: Path):

@@ -19,6 +19,7 @@ _SAID_IN: Final = ("text", "multimodal_text")
 _SPEAKERS: Final = ("user", "assistant")
 _UNSAID: Final = "messages of tools, system prompts and pictures"
 _OTHER_BRANCHES: Final = "messages of branches that were not shown last"
+_WITHOUT_WORDS: Final = "pictures and files in messages"
 
 
 def conversation_files(archive: Archive) -> list[str]:
@@ -47,7 +48,7 @@ def read_conversation(conversation: Mapping[str, Any], what: str) -> Iterator[It
     branch = shown_branch(nodes, conversation.get("current_node"))
     started = moment(conversation.get("create_time"))
     messages: list[dict[str, Any]] = []
-    unsaid = 0
+    unsaid = pictures = 0
     for node in branch:
         message = mapping(mapping(nodes[node]).get("message"))
         text = said(message)
@@ -55,10 +56,12 @@ def read_conversation(conversation: Mapping[str, Any], what: str) -> Iterator[It
             at = moment(message.get("create_time")) or (messages[-1].get("at") if messages else started)
             role = mapping(message.get("author")).get("role")
             messages.append({"id": node, "role": role, "content": text, **({"at": at} if at else {})})
+            pictures += sum(bool(mapping(part)) and not text_of(part) for part in parts_of(message))
         else:
             unsaid += bool(message)
     elsewhere = sum(bool(said(mapping(mapping(node).get("message")))) for node in nodes.values()) - len(messages)
-    yield from (LeftOut(text, number) for text, number in ((_UNSAID, unsaid), (_OTHER_BRANCHES, elsewhere)) if number)
+    left_out = ((_UNSAID, unsaid), (_OTHER_BRANCHES, elsewhere), (_WITHOUT_WORDS, pictures))
+    yield from (LeftOut(text, number) for text, number in left_out if number)
     if messages:
         yield Chat(f"chatgpt-{id}", messages)
     else:
@@ -94,8 +97,15 @@ def said(message: Mapping[str, Any]) -> str:
         return ""
     if mapping(message.get("metadata")).get("is_visually_hidden_from_conversation"):
         return ""
-    parts = (part if isinstance(part, str) else mapping(part).get("text") for part in listed(content.get("parts")))
-    return "\n\n".join(text for part in parts if (text := text_in(part)))
+    return "\n\n".join(text for part in parts_of(message) if (text := text_of(part)))
+
+
+def parts_of(message: Mapping[str, Any]) -> list[Any]:
+    return listed(mapping(message.get("content")).get("parts"))
+
+
+def text_of(part: object) -> str:
+    return text_in(part if isinstance(part, str) else mapping(part).get("text"))
 
 
 CHATGPT: Final = Importer("ChatGPT export", recognises, read)

@@ -27,6 +27,8 @@ from perdure.bank.sections import Unread, key_of_section
 _KIND: Final = "claude"
 _ROLES: Final = {"human": "user", "user": "user", "assistant": "assistant"}
 _UNSAID: Final = "messages without words: tools, thoughts and files"
+_ATTACHED: Final = "attachments and files of messages"
+_ATTACHMENTS: Final = ("attachments", "files")
 _FILES: Final = ("conversations.json", "memories.json", "projects.json")
 
 
@@ -62,6 +64,8 @@ def read_conversation(conversation: Mapping[str, Any], what: str) -> Iterator[It
             messages.append({"id": named, "role": role, "content": text, **({"at": at} if at else {})})
     if len(messages) < len(given):
         yield LeftOut(_UNSAID, len(given) - len(messages))
+    if attached := sum(len(listed(message.get(name))) for message in given for name in _ATTACHMENTS):
+        yield LeftOut(_ATTACHED, attached)
     if messages:
         yield Chat(f"claude-{id}", messages)
     else:
