@@ -478,6 +478,15 @@ def test_a_large_document_is_never_whole_in_memory():
     assert peak < 8 << 20 < len(document)
 
 
+def test_of_long_chats_only_a_few_are_in_memory_at_a_time(memory: Memory, tmp_path: Path):
+    said = [{"uuid": "m", "sender": "human", "text": "Tell me about bridges. " * 40_000}]
+    chats = [{"uuid": f"c-{number}", "chat_messages": said} for number in range(20)]
+    path = products.zipped(tmp_path / "claude.zip", {"conversations.json": json.dumps(chats)})
+    told: list[tuple[int, int | None]] = []
+    imported(memory, path, ImportOptions(dry_run=True, progress=lambda done, total: told.append((done, total))))
+    assert told == [(5, 20), (10, 20), (15, 20), (20, 20)]
+
+
 @pytest.mark.soak
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory a process ever had")
 def test_a_large_export_is_imported_in_200_megabytes(tmp_path: Path):

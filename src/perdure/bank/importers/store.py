@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,7 +31,9 @@ if TYPE_CHECKING:
 SURFACE: Final = "import"
 FILES: Final = (CHATGPT, CLAUDE, OPEN_MEMORY, GEMINI, MEM0_MARKDOWN, LETTA, MEM0, PASTED)
 IMPORTERS: Final = {importer.kind: importer for importer in (*FILES, *DATABASES)}
+# How many items are stored together, and how many characters: a chat may be as long as a book.
 _ITEMS_AT_ONCE: Final = 512
+_SIZE_AT_ONCE: Final = 4 << 20
 _MAX_LINE: Final = 1024
 # How much of a text without a key names it.
 _NAMED_BY: Final = 200
@@ -70,8 +71,7 @@ def import_with(memory: Memory, importer: Importer, path: Path, options: ImportO
         if options.begun and not options.dry_run:
             options.begun(batch)
         done = 0
-        items = items_of(importer, path)
-        while group := list(islice(items, _ITEMS_AT_ONCE)):
+        for group in portions(items_of(importer, path)):
             records: list[dict[str, Any]] = []
             for item in group:
                 match item:
@@ -103,6 +103,26 @@ def import_with(memory: Memory, importer: Importer, path: Path, options: ImportO
 def items_of(importer: Importer, path: Path) -> Iterator[Item]:
     with open_archive(path) as archive:
         yield from importer.read(archive)
+
+
+def portions(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """As many items at a time as are stored together."""
+    portion: list[Item] = []
+    size = 0
+    for item in items:
+        portion.append(item)
+        match item:
+            case NewMemory():
+                size += len(item.text)
+            case Chat():
+                size += sum(len(message["content"]) for message in item.messages)
+            case _:
+                pass
+        if len(portion) == _ITEMS_AT_ONCE or size >= _SIZE_AT_ONCE:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
 
 
 def checked_record(note: NewMemory, *, trusted: bool) -> dict[str, Any]:
