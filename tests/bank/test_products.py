@@ -385,6 +385,40 @@ def test_fields_of_others_become_ours(memory: Memory, tmp_path: Path):
     assert "POST is not repeated" in record.text
 
 
+@pytest.mark.parametrize(("made_as", "name", "kind"), [
+    ("chatgpt.zip", "conversations-000.json", "ChatGPT export"), ("claude.zip", "conversations.json", "Claude export"),
+    ("claude.zip", "memories.json", "Claude export"), ("takeout.zip", "MyActivity.json", "Gemini Takeout"),
+])  # fmt: skip
+def test_a_single_file_is_known_by_its_content_whatever_it_is_called(
+    memory: Memory, tmp_path: Path, made_as: str, name: str, kind: str
+):
+    with zipfile.ZipFile(made(tmp_path, made_as)) as archive:
+        content = next(archive.read(each) for each in archive.namelist() if each.endswith(name))
+    (tmp_path / "mine (1).json").write_bytes(content)
+    report = imported(memory, tmp_path / "mine (1).json")
+    assert (report.kind, report.unread) == (kind, ())
+    assert report.inserted
+
+
+def test_objects_with_a_field_of_that_name_are_no_conversations(tmp_path: Path):
+    (tmp_path / "all.json").write_text('[{"text": "Tea", "mapping": {"a": {"b": 1}}}]', "utf-8")
+    assert recognise(tmp_path / "all.json").kind == "records"
+
+
+def test_a_zip_file_without_its_ending_is_one(tmp_path: Path):
+    path = made(tmp_path, "claude.zip")
+    assert recognise(path.rename(tmp_path / "data-2026-03-01")).kind == "Claude export"
+
+
+def test_a_takeout_in_another_language_is_known(memory: Memory, tmp_path: Path):
+    event = {"header": "Gemini-Apps", "title": "Prompt: Wie hoch ist der Ararat?", "time": "2026-03-01T09:00:00Z",
+             "products": ["Gemini-Apps"], "safeHtmlItem": [{"html": "<p>5.137 m</p>"}]}  # fmt: skip
+    name = "Takeout/Meine Aktivit\u00e4ten/Gemini-Apps/MeineAktivit\u00e4ten.json"
+    files = {name: json.dumps([event]), "Takeout/archive_browser.html": "<html>"}
+    imported(memory, products.zipped(tmp_path / "takeout.zip", files))
+    assert texts(memory) == ["5.137 m", "Prompt: Wie hoch ist der Ararat?"]
+
+
 def test_an_unpacked_export_is_imported_like_the_zip_file(memory: Memory, tmp_path: Path):
     folder = tmp_path / "unpacked"
     with zipfile.ZipFile(made(tmp_path, "claude.zip")) as archive:

@@ -114,7 +114,7 @@ def recognise(path: Path) -> Source:
     project = project_around(path.absolute())
     if is_document(path):
         return recognise_document(path, project)
-    if is_sqlite(path):
+    if begins_with(path, _SQLITE):
         return Source("database", (path,), project)
     return Source("table" if path.suffix.lower() in SUFFIXES else kind_of_lines(path), (path,))
 
@@ -132,18 +132,19 @@ def recognise_document(path: Path, project: Path | None) -> Source:
 
 def exported_source(path: Path) -> Source | None:
     """What another product exported or keeps, which its content tells; None for anything else."""
+    from perdure.bank.importers.archive import ZIP_MAGIC
     from perdure.bank.importers.store import find_importer
 
-    is_database = path.is_file() and is_sqlite(path)
-    if not is_database and not path.is_dir() and path.suffix.lower() not in _EXPORTS:
+    is_database = path.is_file() and begins_with(path, _SQLITE)
+    if path.is_file() and path.suffix.lower() not in _EXPORTS and not begins_with(path, _SQLITE, ZIP_MAGIC):
         return None
     importer = find_importer(path, database=is_database)
     return Source(importer.kind, (path,), importer=importer) if importer else None
 
 
-def is_sqlite(path: Path) -> bool:
+def begins_with(path: Path, *magic: bytes) -> bool:
     try:
-        return read_regular(path, len(_SQLITE))[: len(_SQLITE)] == _SQLITE
+        return read_regular(path, max(map(len, magic))).startswith(magic)
     except OSError as error:
         raise ImportFailed(f"{path} cannot be read: {error.strerror}.") from error
 

@@ -40,6 +40,12 @@ def member(archive: Archive, filename: str) -> str | None:
     return min(named, key=lambda name: (name.count("/"), name), default=None)
 
 
+def single_json(archive: Archive) -> str | None:
+    """The name of a JSON file that is alone: it may be called as its owner likes."""
+    (name, *more) = archive.names or ("",)
+    return name if name.lower().endswith(".json") and not more else None
+
+
 class FolderArchive:
     """The files of a folder, or a single file."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final, TypeGuard
 
-from perdure.bank.importers.archive import Archive
+from perdure.bank.importers.archive import Archive, single_json
 from perdure.bank.importers.item import Chat, Importer, Item, LeftOut, listed, mapping, moment, read_objects, text_in
 from perdure.bank.importers.json_items import first_items
 from perdure.bank.sections import Unread
@@ -23,15 +23,21 @@ _WITHOUT_WORDS: Final = "pictures and files in messages"
 
 
 def conversation_files(archive: Archive) -> list[str]:
-    return [name for name in archive.names if _FILE.fullmatch(PurePosixPath(name).name)]
+    alone = single_json(archive)
+    return [name for name in archive.names if name == alone or _FILE.fullmatch(PurePosixPath(name).name)]
 
 
 def recognises(archive: Archive) -> bool:
     for name in conversation_files(archive):
         with archive.open(name) as stream:
-            if any("mapping" in first for _, first in first_items(stream, name)):
+            if any(is_conversation(first) for _, first in first_items(stream, name)):
                 return True
     return False
+
+
+def is_conversation(item: Mapping[str, Any]) -> bool:
+    """Its tree: any other program's objects may have a field of that name."""
+    return any("message" in mapping(node) for node in mapping(item.get("mapping")).values())
 
 
 def read(archive: Archive) -> Iterator[Item]:

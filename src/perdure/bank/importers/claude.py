@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from perdure.bank.importers.archive import Archive, member
+from perdure.bank.importers.archive import Archive, member, single_json
 from perdure.bank.importers.item import (
     Chat,
     Importer,
@@ -30,23 +30,31 @@ _UNSAID: Final = "messages without words: tools, thoughts and files"
 _ATTACHED: Final = "attachments and files of messages"
 _ATTACHMENTS: Final = ("attachments", "files")
 _FILES: Final = ("conversations.json", "memories.json", "projects.json")
+# The field that tells what a file is.
+_TOLD_BY: Final[Mapping[str, str]] = {"conversations.json": "chat_messages", "memories.json": "conversations_memory"}
 
 
 def recognises(archive: Archive) -> bool:
-    for filename, field in (("conversations.json", "chat_messages"), ("memories.json", "conversations_memory")):
-        name = member(archive, filename)
-        if name is not None:
-            with archive.open(name) as stream:
-                if any(field in first for _, first in first_items(stream, name)):
-                    return True
-    return False
+    return any(_holds(archive, filename, field) for filename, field in _TOLD_BY.items())
 
 
 def read(archive: Archive) -> Iterator[Item]:
     readers = dict(zip(_FILES, (read_conversation, read_memories, read_project), strict=True))
     for filename, reader in readers.items():
-        if name := member(archive, filename):
+        name = member(archive, filename)
+        if name is None and filename in _TOLD_BY and (alone := _holds(archive, filename, _TOLD_BY[filename])):
+            name = alone
+        if name:
             yield from read_objects(archive, name, "item", reader)
+
+
+def _holds(archive: Archive, filename: str, field: str) -> str | None:
+    """The member of this name, if one of its first objects has this field."""
+    name = single_json(archive) or member(archive, filename)
+    if name is None:
+        return None
+    with archive.open(name) as stream:
+        return name if any(field in first for _, first in first_items(stream, name)) else None
 
 
 def read_conversation(conversation: Mapping[str, Any], what: str) -> Iterator[Item]:

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from tempfile import SpooledTemporaryFile
 from typing import Any, Final
 
-from perdure.bank.importers.archive import Archive
+from perdure.bank.importers.archive import Archive, single_json
 from perdure.bank.importers.item import Chat, Importer, Item, LeftOut, listed, mapping, moment, text_in
 from perdure.bank.importers.json_items import first_items, json_items
 from perdure.bank.sections import Unread
@@ -31,8 +31,14 @@ _SPOOL: Final = 16 << 20
 _UNSAID: Final = "events in which nothing was asked, and those of other products"
 
 
-def activity_files(archive: Archive, names: tuple[str, ...] = _FILES) -> list[str]:
-    return [name for name in archive.names if PurePosixPath(name).name in names]
+def activity_files(archive: Archive) -> list[str]:
+    """Takeout gives its files names in the language of the account; the folder is called Gemini in each."""
+    alone = single_json(archive)
+    return [
+        name
+        for name in archive.names
+        if name == alone or PurePosixPath(name).name in _FILES or (_PRODUCT in name and name.endswith(".json"))
+    ]
 
 
 def recognises(archive: Archive) -> bool:
@@ -40,8 +46,7 @@ def recognises(archive: Archive) -> bool:
         with archive.open(name) as stream:
             if any(is_gemini(first, name) for _, first in first_items(stream, name, _ARRAYS)):
                 return True
-    pages = [name for name in activity_files(archive, _PAGES) if _PRODUCT in name]
-    if pages:
+    if any(_PRODUCT in name and PurePosixPath(name).name in _PAGES for name in archive.names):
         raise ImportFailed(
             f"{archive.path} has the activity as a page of HTML.", remedy="Choose JSON for My Activity in Takeout."
         )
@@ -51,7 +56,7 @@ def recognises(archive: Archive) -> bool:
 def is_gemini(event: Mapping[str, Any], name: str) -> bool:
     products = [event.get("header"), *listed(event.get("products"))]
     return ("time" in event and "title" in event and any(_PRODUCT in str(each) for each in products)) or (
-        _PRODUCT in name and ("details" in event or "request" in event)
+        _PRODUCT in name and PurePosixPath(name).name in _FILES and ("details" in event or "request" in event)
     )
 
 
@@ -99,6 +104,8 @@ def said(event: Mapping[str, Any]) -> list[tuple[str, str]]:
     pages = (text_in(mapping(each).get("html")) for each in listed(event.get("safeHtmlItem")))
     answered = text_in(details.get("Response")) or text_in(event.get("response"))
     answered = answered or "\n\n".join(text for page in pages if (text := text_of_page(page)))
+    # In another language the title begins with other words.
+    asked = asked or (title if answered else "")
     return [(role, text) for role, text in (("user", asked), ("assistant", answered)) if text] if asked else []
 
 
