@@ -23,6 +23,7 @@ PAGE = (REPOSITORY / "docs" / "typescript.md").read_text(encoding="utf-8")
 CLIENTS = Path(os.environ.get("PERDURE_CLIENTS", "none")).absolute()
 TSC = CLIENTS / "node" / "node_modules" / "typescript" / "bin" / "tsc"
 NODE = CLIENTS / "bin" / "node"
+STRICT = ("--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom")
 # What the page's programs use of Node.
 NAMES = "declare const process: { env: { [name: string]: string | undefined } };\n"
 
@@ -49,8 +50,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "page.ts").write_text(NAMES + "\n".join(blocks), encoding="utf-8")
     (folder / "package.json").write_text('{"type": "module"}', encoding="utf-8")
     shutil.copy(HERE / "typescript_losses.mjs", folder)
-    options = ("--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom")
-    run(NODE, TSC, *options, "page.ts", cwd=folder)
+    run(NODE, TSC, *STRICT, "page.ts", cwd=folder)
     return folder
 
 
@@ -65,6 +65,26 @@ def test_the_programs_of_the_page_have_its_types_and_print_what_it_says(project:
         known = {"PERDURE_URL": server.started["url"], "PERDURE_TOKEN": server.owner}
         printed = run(NODE, "page.js", cwd=project, **known)
     assert printed.splitlines() == re.findall(r"console\.log\(.*\n *// (.*)", PAGE)
+
+
+def test_every_line_that_is_wrong_is_an_error_of_the_compiler(project: Path):
+    wrong = [
+        'await memory.remember({ texto: "Ann" });', "await memory.recall({ query: 5 });",
+        'const number: number = (await memory.get("person:ann")).text;', '(await memory.get("person:ann")).nothing;',
+        'await memory.update("person:ann", { text: "Bo" }, { expectedVersion: "1" });',
+        'await memory.upsert("person:ann", { tags: ["a"] });', "await memory.forgett({});", "new Perdure({});",
+        'if (new PerdureError("not_found", "", "").code === "no_such_code") throw 1;',
+    ]  # fmt: skip
+    before = [
+        'import { Perdure, PerdureError } from "perdure-client";',
+        'const memory = new Perdure({ url: "http://[::1]" });',
+    ]
+    (project / "wrong.ts").write_text("\n".join([*before, *wrong]), encoding="utf-8")
+    command = [NODE, TSC, *STRICT, "--noEmit", "wrong.ts"]
+    done = subprocess.run(list(map(str, command)), cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode
+    lines = {int(line) for line in re.findall(r"^wrong\.ts\((\d+),", done.stdout, re.MULTILINE)}
+    assert lines == set(range(len(before) + 1, len(before) + len(wrong) + 1)), done.stdout
 
 
 def test_what_reads_and_what_has_a_key_is_sent_once_more_and_nothing_else(losses: dict[str, Any]):
