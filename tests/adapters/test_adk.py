@@ -110,6 +110,20 @@ def test_an_event_that_says_something_else_now_is_a_new_version(file_memory: Mem
     assert len(file_memory.versions(1)) == 2
 
 
+def test_an_event_that_metadata_cannot_hold_keeps_its_words_and_its_role(file_memory: Memory):
+    service = PerdureMemoryService(file_memory)
+    told = event("1", "The ferry leaves at noon. " + "Bring a coat. " * 5000)
+
+    async def run() -> Any:
+        await service.add_session_to_memory(session([told]))
+        return (await service.search_memory(**WHO, query="ferry")).memories[0]
+
+    assert told.content
+    assert told.content.parts
+    told.content.parts[0].text = str(told.content.parts[0].text).strip()
+    assert asyncio.run(run()).content == told.content
+
+
 def test_memories_are_added_directly_with_their_metadata(file_memory: Memory):
     service = PerdureMemoryService(file_memory)
     entry = MemoryEntry(content=types.Content(parts=[types.Part(text="The ferry leaves at noon")]))

@@ -132,7 +132,8 @@ class PerdureMemoryService(BaseMemoryService):
     ) -> None:
         content = entry.content.model_dump(mode="json", exclude_none=True)
         entries: dict[str, Any] = {_AUTHOR: entry.author, _SAID_AT: entry.timestamp}
-        entries |= {_CONTENT: content} if fits_metadata(content) else {}
+        # Of what is too large its words are the text of the memory.
+        entries[_CONTENT] = content if fits_metadata(content) else {"role": entry.content.role}
         entries |= (
             {_CUSTOM: entry.custom_metadata} if entry.custom_metadata and fits_metadata(entry.custom_metadata) else {}
         )
@@ -169,7 +170,8 @@ def _is_other(record: Record, entry: MemoryEntry) -> bool:
 def _entry(record: Record) -> MemoryEntry:
     metadata = record.metadata
     kept, author, said_at, custom = (metadata.get(name) for name in (_CONTENT, _AUTHOR, _SAID_AT, _CUSTOM))
-    content = types.Content.model_validate(kept) if kept else types.Content(parts=[types.Part(text=text_of(record))])
+    content = types.Content.model_validate(kept or {})
+    content.parts = content.parts or [types.Part(text=text_of(record))]
     return MemoryEntry(
         id=json.loads(name_of(record))[-1],
         content=content,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.documents import Document
@@ -153,8 +153,8 @@ def _stored(message: BaseMessage) -> dict[str, Any]:
 def _message(record: Record) -> BaseMessage:
     written: Any = json.loads(record.text) if _AS_TEXT in record.metadata else record.metadata.get(_MESSAGE)
     if isinstance(written, dict):
-        whole = {**written, "data": {"content": record.text, **written["data"]}}
-        return messages_from_dict([whole])[0]
+        whole = cast("dict[str, Any]", written)
+        return messages_from_dict([{**whole, "data": {"content": record.text, **whole["data"]}}])[0]
     # What others said in this conversation is a message as well.
     role = record.metadata.get("role")
     kinds = {"assistant": "ai", "system": "system"}
