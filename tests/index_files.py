@@ -9,6 +9,7 @@ import numpy as np
 
 from perdure import Memory
 from perdure.recall.index import NamespaceIndex
+from perdure.recall.vectors import Vectors
 from perdure.testing.embedder import WordEmbedder
 
 SIZE = 2200
@@ -58,6 +59,16 @@ def scanned(home: Path, questions: Sequence[str] = QUESTIONS) -> list[list[tuple
         return answers(memory, questions)
 
 
+def are_rounded(found: Vectors) -> bool:
+    """Whether each row has its rounded vector, wherever that is."""
+    if found.signs is None:
+        return True
+    places = np.arange(len(found.signs.scales))
+    rows, question = found.signs.rows(places), WordEmbedder().embed_query("who likes tea and bread?")
+    rounded, exact = found.signs.cosines(question, places), np.vecdot(found.matrix[rows], question)
+    return np.array_equal(np.sort(rows), places) and bool(np.abs(rounded - exact)[found.present[rows]].max() < 0.02)
+
+
 def wrong(home: Path) -> list[str]:
     """What differs between the file and the store, array by array."""
     with opened(home) as memory:
@@ -72,5 +83,6 @@ def wrong(home: Path) -> list[str]:
             found += [] if np.array_equal(mine[one], theirs[other]) else [name]
         mine, theirs = (each.vectors.matrix[each.alive] for each in (by_file, by_store))
         found += [] if np.array_equal(mine[one], theirs[other]) else ["vectors"]
+        found += [] if are_rounded(by_file.vectors) else ["rounded vectors"]
         counts = [(each.lexical.documents, each.lexical.words, each.vectors.count) for each in (by_file, by_store)]
         return found + ([] if counts[0] == counts[1] else [f"counts {counts}"])

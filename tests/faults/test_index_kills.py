@@ -1,5 +1,5 @@
-"""Killed while it builds, merges or switches an index file, and eight processes at once: no wrong answer, one builder,
-nothing of what was erased.
+"""Killed while it builds an index file, arranges it in cells, merges what is new or switches, and eight processes at
+once: no wrong answer, one builder, nothing of what was erased.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import pytest
 from faults.writers import start
 from index_files import answers, index_files, made, opened, scanned, wrong
 
-from perdure.buggify import arm
+from perdure.buggify import arm, disarm
+from perdure.recall import vectors
 
 KILLS = int(os.environ.get("PERDURE_INDEX_KILLS", "24"))
 PROCESSES = 8
@@ -47,13 +48,36 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def points_of_writing(home: Path) -> int:
+    """How many points are passed while a file is written anew."""
+    passed = list[str]()
+    for file in index_files(home):
+        file.unlink()
+    with opened(home) as memory:
+        answers(memory)
+        arm(passed.append)
+        try:
+            memory.work()
+        finally:
+            disarm()
+    return sum(label.startswith("index: ") for label in passed)
+
+
 @pytest.mark.soak
-def test_killed_at_any_point_of_writing_no_answer_is_wrong_and_nothing_erased_is_left(built: Path, tmp_path: Path):
-    """Of three writers in turn one builds the file, one merges what is new into it, one follows an erasure."""
+@pytest.mark.parametrize("in_cells", [False, True], ids=["in order", "in cells"])
+def test_killed_at_any_point_of_writing_no_answer_is_wrong_and_nothing_erased_is_left(
+    in_cells: bool, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Of three writers in turn one builds the file, one merges what is new into it, one follows an erasure. In cells is
+    a file of very many memories, and they are made anew as it grows.
+    """
+    if in_cells:
+        monkeypatch.setattr(vectors, "LEAST_ROWS", 1)
+        monkeypatch.setattr(vectors, "EXACT_ROWS", 100)
     home, source = Path(shutil.copytree(built, tmp_path / "home")), random.Random(28)
-    killed = 0
+    killed, most = 0, points_of_writing(home)
     for turn in range(KILLS):
-        at = source.randint(1, 52)
+        at = source.randint(1, most)
 
         def job(_: Callable[[str], None], turn: int = turn, at: int = at) -> None:
             with opened(home) as memory:
@@ -97,12 +121,13 @@ def test_eight_processes_at_once_write_one_file_and_answer_alike(built: Path, tm
         with opened(home) as memory:
             os.read(ready, 1)
             say("right" if answers(memory) == expected else "wrong")
-            arm(lambda label: say(label) if label == "index: section written" else None)
+            arm(lambda label: say(label) if label == "index: switched" else None)
 
     children = [start(job) for _ in range(PROCESSES)]
     os.close(ready)
     os.close(go)
     said = [child.finish() for child in children]
     assert [(lines[0], status) for lines, status in said] == [("right", 0)] * PROCESSES
+    assert sum(lines.count("index: switched") for lines, _ in said) == 1
     assert len(index_files(home)) == 1
     assert wrong(home) == []

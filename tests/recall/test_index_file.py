@@ -4,6 +4,7 @@ it.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from index_files import QUESTIONS, SIZE, THINGS, answers, index_files, made, opened, scanned, wrong
-from store.children import Child, in_child
+from store.children import Child, give_away, in_child
 
 from perdure import Memory
 from perdure.buggify import arm, disarm
@@ -198,13 +199,14 @@ def _overwrite(at: int, content: bytes) -> Callable[[Path], None]:
     return change
 
 
-def _of_other(about: dict[str, Any]) -> Callable[[Path], None]:
+def _of_other(about: dict[str, Any], **said: object) -> Callable[[Path], None]:
     """A head that is whole and says something else."""
 
     def change(file: Path) -> None:
         content = file.read_bytes()
         size = int.from_bytes(content[16:24], "little")
         head = json.loads(content[32 : 32 + size])
+        head |= said
         head["about"] |= about
         told = json.dumps(head, separators=(",", ":")).encode()
         sums = len(told).to_bytes(8, "little") + zlib.crc32(told).to_bytes(8, "little")
@@ -213,11 +215,23 @@ def _of_other(about: dict[str, Any]) -> Callable[[Path], None]:
     return change
 
 
+def _other(file: Path) -> Path:
+    """Another store with memories that say the same."""
+    home = made(file.parents[2] / "other")
+    with opened(home) as memory:
+        answers(memory)
+    return home
+
+
 def _damage(file: Path) -> None:
-    """A few bytes of the vocabulary, which is the last of the arrays; each begins at a multiple of 64 KiB."""
+    """A few bytes of the vocabulary, which is the last of the arrays; each begins at a multiple of 64 KiB. As the disk
+    would do it, the file says that nothing was written.
+    """
+    before = file.stat()
     with file.open("r+b") as stream:
         stream.seek(-(1 << 16), os.SEEK_END)
         stream.write(b"\x7f\x7f\x7f\x7f")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 WRONG: dict[str, Callable[[Path], object]] = {
@@ -228,8 +242,11 @@ WRONG: dict[str, Callable[[Path], object]] = {
     "of another version": _of_other({"made": [1, "0.0.0", "default", None]}),
     "of another log": _of_other({"position": [2000, 2000, 0, "00" * 8]}),
     "ahead of the log": _of_other({"position": [9_999_999, 0, 0, "00" * 8]}),
+    "of another kind of machine": _of_other({}, byteorder="big"),
+    "of another user": give_away,
     "readable by others": lambda file: file.chmod(0o644),
-    "a link": lambda file: (file.rename(file.with_suffix(".moved")), file.symlink_to(file.with_suffix(".moved"))),
+    "a link": lambda file: (file.rename(file.parents[1] / "moved"), file.symlink_to(file.parents[1] / "moved")),
+    "of another store": lambda file: file.write_bytes(b"".join(map(Path.read_bytes, index_files(_other(file))))),
 }
 
 
@@ -370,6 +387,26 @@ def test_without_room_on_the_disk_the_answer_is_the_same_and_no_part_of_a_file_s
     assert index_files(home) == []
 
 
+def test_without_room_on_the_disk_what_was_read_from_the_store_is_not_read_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for file in index_files(home):
+        file.unlink()
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with opened(home) as memory:
+        found, read = answers(memory), reads(memory, monkeypatch)
+        with monkeypatch.context() as patched:
+            patched.setattr(array_file.os, "pwrite", full)
+            memory.work()
+        assert index_files(home) == []
+        assert answers(memory) == found
+        assert read == []
+    assert len(index_files(home)) == 1
+
+
 def test_a_folder_that_cannot_be_made_makes_nothing_fail(tmp_path: Path):
     home = made(tmp_path)
     shutil.rmtree(home / "m.db-index", ignore_errors=True)
@@ -434,13 +471,13 @@ def test_a_machine_keeps_files_of_a_database_and_removes_them_when_others_erased
 
 def test_the_least_used_files_go_first(tmp_path: Path):
     folder = index_folder.IndexFolder(tmp_path, 250)
-    for moment, name in enumerate(("old", "used", "new")):
-        path = tmp_path / f"{name}{index_folder.SUFFIX}"
+    old, used, new = (folder.file(name, None) for name in ("old", "used", "new"))
+    for moment, path in enumerate((old, used, new)):
         path.write_bytes(b"." * 100)
         os.utime(path, (moment, moment))
-    os.utime(tmp_path / "old.index", (9, 9))
-    folder.prune(tmp_path / "new.index")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.index", "old.index"]
+    os.utime(used, (9, 1))
+    folder.prune(new)
+    assert folder.index_files() == sorted([used, new])
 
 
 def test_in_a_file_with_cells_rows_and_vectors_are_those_of_the_store(home: Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,15 +2,17 @@
 that it adds or replaces, is its own.
 
 A file is written under another name, and gets its own when it is whole: neither a kill nor a full disk leaves half of
-one. What a power failure may leave is another matter: the name may be on disk before the content. So a file says during
-which start of the machine it was written, and after another start whoever opens it first checks all of its sums; within
-one start only the head is checked, because reading all of a large file is what a new process has no time for. Where the
-start cannot be told, the content is on disk before the name.
+one. What a power failure may leave is another matter: the name may be on disk before the content. And somebody may
+write into it. So a file says during which start of the machine it was written, and as of which moment it was left,
+which every later write changes; where one of them is another, whoever opens it first checks all of its sums. Otherwise
+only the head is checked, because reading all of a large file is what a new process has no time for. Where the start
+cannot be told, the content is on disk before the name.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import mmap
 import os
@@ -32,9 +34,9 @@ from perdure.store.index_folder import boot_id, open_own
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from perdure.store.index_folder import IndexFolder
+    from perdure.store.index_folder import IndexFolder, WritingTurn
 
-_MAGIC: Final = b"perdure index 1\n"
+_MAGIC: Final = b"perdure index 2\n"
 # As large as the largest page that a processor of today has, so that every array can be mapped by itself.
 _ALIGNMENT: Final = 1 << 16
 # Room behind an array that grows: address space alone, until something is written there.
@@ -44,6 +46,8 @@ _AT_ONCE: Final = 8 << 20
 _MAP_FIXED: Final = 0x10
 _FAILED: Final = ctypes.c_void_p(-1).value
 _MOST_HEAD: Final = 1 << 24
+# Nanoseconds. No file system tells moments less exactly, so that this much earlier is another moment on all of them.
+_GRAIN: Final = 2 * 10**9
 
 
 class ArrayFileUnusable(Exception):
@@ -51,7 +55,7 @@ class ArrayFileUnusable(Exception):
 
 
 class WritingStopped(Exception):
-    """Somebody removed the file while it was written, because something was erased."""
+    """Somebody cleared the folder while the file was written, because something was erased."""
 
 
 class _Section(NamedTuple):
@@ -67,11 +71,24 @@ class _Section(NamedTuple):
 
 
 class ArrayFile(NamedTuple):
-    """`about` is what its writer said about it. `identity` tells whether another file has its name by now."""
+    """`about` is what its writer said about it. `state` tells whether it is another file by now, or another content."""
 
     about: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]
-    identity: tuple[int, int]
+    state: FileState
+
+
+class FileState(NamedTuple):
+    """Which file it is, and of which size and moment."""
+
+    device: int
+    inode: int
+    size: int
+    moment: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> FileState:
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 class SelectedRows(NamedTuple):
@@ -88,6 +105,10 @@ class SelectedRows(NamedTuple):
     def shape(self) -> tuple[int, ...]:
         return (len(self.rows), *self.array.shape[1:])
 
+    @property
+    def nbytes(self) -> int:
+        return len(self.rows) * self.array.strides[0]
+
     def pieces(self) -> Iterator[NDArray[Any]]:
         step = max(1, _AT_ONCE // max(1, self.array.strides[0]))
         for start in range(0, len(self.rows), step):
@@ -95,29 +116,36 @@ class SelectedRows(NamedTuple):
 
 
 def write_arrays(
-    folder: IndexFolder, path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | SelectedRows]
+    folder: IndexFolder,
+    turn: WritingTurn,
+    path: Path,
+    about: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any] | SelectedRows],
 ) -> None:
-    """Only for whoever may write in the folder. An OSError, or WritingStopped, leaves what was there."""
+    """Only for whoever has the turn to write. An OSError, or WritingStopped, leaves what was there."""
     folder.remove_unfinished()
-    staged = path.with_suffix(".new")
+    if folder.most_bytes is not None and sum(_aligned(each.nbytes) for each in arrays.values()) > folder.most_bytes:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    staged = folder.unfinished(path)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
     descriptor = os.open(staged, flags, 0o600)
     try:
         try:
             os.fchmod(descriptor, 0o600)
+            moment = os.fstat(descriptor).st_mtime_ns // _GRAIN * _GRAIN - _GRAIN
             # The head is written last, over zeros: its size is known once all others are.
-            room = len(_head(about, [_Section(name, each.dtype.str, each.shape, 1 << 62, 1 << 32)
-                                     for name, each in arrays.items()]))  # fmt: skip
+            room = len(_head(about, moment, [_Section(name, each.dtype.str, each.shape, 1 << 62, 1 << 32)
+                                             for name, each in arrays.items()]))  # fmt: skip
             offset, sections = _aligned(room), list[_Section]()
             for name, array in arrays.items():
                 pieces = array.pieces() if isinstance(array, SelectedRows) else [np.ascontiguousarray(array)]
                 sections.append(
-                    _Section(name, array.dtype.str, array.shape, offset, _write(descriptor, offset, pieces))
+                    _Section(name, array.dtype.str, array.shape, offset, _write(descriptor, offset, pieces, turn))
                 )
                 offset += _aligned(sections[-1].size)
                 point("index: section written")
             os.ftruncate(descriptor, offset)
-            os.pwrite(descriptor, _head(about, sections), 0)
+            _finish(descriptor, _head(about, moment, sections), moment)
             if not boot_id():
                 os.fsync(descriptor)
             point("index: written")
@@ -140,11 +168,12 @@ def open_arrays(path: Path, without_room: Collection[str]) -> ArrayFile:
         status = os.fstat(descriptor)
         if status.st_size != max((each.offset + _aligned(each.size) for each in sections), default=0):
             raise ArrayFileUnusable("its size is wrong")
-        if head["boot"] != boot_id():
+        if (head["boot"], head["moment"]) != (boot_id(), status.st_mtime_ns):
             _check(descriptor, sections)
             with suppress(OSError):
                 _renew(path, head, sections, status)
-        return ArrayFile(head["about"], _map(descriptor, sections, without_room), (status.st_dev, status.st_ino))
+                status = os.fstat(descriptor)
+        return ArrayFile(head["about"], _map(descriptor, sections, without_room), FileState.of(status))
     finally:
         os.close(descriptor)
 
@@ -184,8 +213,8 @@ def _aligned(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def _head(about: Mapping[str, Any], sections: Sequence[_Section]) -> bytes:
-    told = {"about": about, "boot": boot_id(), "byteorder": sys.byteorder, "sections": sections}
+def _head(about: Mapping[str, Any], moment: int, sections: Sequence[_Section]) -> bytes:
+    told = {"about": about, "boot": boot_id(), "moment": moment, "byteorder": sys.byteorder, "sections": sections}
     content = json.dumps(told, separators=(",", ":")).encode("utf-8", "surrogatepass")
     return _MAGIC + len(content).to_bytes(8, "little") + zlib.crc32(content).to_bytes(8, "little") + content
 
@@ -205,18 +234,24 @@ def _read_head(descriptor: int) -> tuple[dict[str, Any], list[_Section]]:
     return head, sections
 
 
-def _write(descriptor: int, offset: int, arrays: Iterable[NDArray[Any]]) -> int:
+def _finish(descriptor: int, head: bytes, moment: int) -> None:
+    os.pwrite(descriptor, head, 0)
+    os.utime(descriptor, ns=(os.fstat(descriptor).st_atime_ns, moment))
+
+
+def _write(descriptor: int, offset: int, arrays: Iterable[NDArray[Any]], turn: WritingTurn) -> int:
     checksum = 0
     for array in arrays:
         content = memoryview(array.reshape(-1).view(np.uint8).data)
         for start in range(0, len(content), _AT_ONCE):
+            # The file is in the folder by now: whoever clears it later finds it.
+            if turn.is_over():
+                raise WritingStopped
             piece = content[start : start + _AT_ONCE]
             checksum = zlib.crc32(piece, checksum)
             while piece:
                 done = os.pwrite(descriptor, piece, offset)
                 piece, offset = piece[done:], offset + done
-            if not os.fstat(descriptor).st_nlink:
-                raise WritingStopped
     return checksum
 
 
@@ -231,12 +266,15 @@ def _check(descriptor: int, sections: Sequence[_Section]) -> None:
 
 
 def _renew(path: Path, head: Mapping[str, Any], sections: Sequence[_Section], checked: os.stat_result) -> None:
-    """Say that it was checked since the machine started. A head that is torn meanwhile makes a file of no use."""
-    content = _head(head["about"], sections)
+    """Say that it was checked, since the machine started and as it is. A head that is torn meanwhile makes a file of no
+    use.
+    """
+    content = _head(head["about"], head["moment"], sections)
     descriptor = open_own(path, os.O_RDWR)
     try:
-        if os.path.samestat(os.fstat(descriptor), checked) and len(content) <= min(each.offset for each in sections):
-            os.pwrite(descriptor, content, 0)
+        is_same = FileState.of(os.fstat(descriptor)) == FileState.of(checked)
+        if is_same and len(content) <= min(each.offset for each in sections):
+            _finish(descriptor, content, head["moment"])
     finally:
         os.close(descriptor)
 

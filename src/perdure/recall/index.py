@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from perdure.buggify import point
 from perdure.clock import to_micros
 from perdure.ids import LEARNED_SESSION
 from perdure.model import Filter
 from perdure.recall.append_array import AppendOnlyArray
 from perdure.recall.array_file import release_unused
 from perdure.recall.conversation import NOBODY, ConversationIndex, SpeakerIndex
-from perdure.recall.index_file import IndexFile
+from perdure.recall.index_file import IndexFile, state_of
 from perdure.recall.lexical import MOST_ROWS, Lexical, LexicalBuilder
 from perdure.recall.refresh import read_changes, read_rows, read_vectors
 from perdure.recall.signals import DEFAULT_STABILITY, is_stability
@@ -38,9 +39,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perdure.embed.port import Generation
-    from perdure.recall.array_file import SelectedRows
+    from perdure.recall.array_file import FileState, SelectedRows
     from perdure.recall.known_cosines import KnownCosines
     from perdure.recall.query import SearchRequest
+    from perdure.store.index_folder import IndexFolder, WritingTurn
 
 Mask: TypeAlias = "NDArray[np.bool_]"
 
@@ -457,6 +459,8 @@ class NamespaceIndex:
         self._mapping_questions = _QUESTIONS_MAPPED - 1
         self._lock = threading.Lock()
         self._rests_until = 0.0
+        # The file that was there when one was looked for.
+        self._seen: FileState | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -489,7 +493,11 @@ class NamespaceIndex:
     def current(self, store: Store) -> Snapshot:
         """The namespace as it is now. Readers wait for each other only when it has changed."""
         snapshot = self.snapshot
-        if snapshot is None or snapshot.position != store.position(self.namespace, self.generation):
+        if (
+            snapshot is None
+            or snapshot.position != store.position(self.namespace, self.generation)
+            or (self.file is not None and self.file.is_changed())
+        ):
             with self._lock:
                 return self._update(store)
         if self._lexical.untidy and self._lock.acquire(blocking=False):
@@ -499,12 +507,14 @@ class NamespaceIndex:
                 self._lock.release()
         return snapshot
 
-    def release(self) -> None:
-        """Called after each question: now and then what they took of memory is let go."""
+    def release(self, store: Store) -> None:
+        """Called after each question: now and then what they took of memory is let go, and the file counts as used."""
         self._mapping_questions = (self._mapping_questions + 1) % _QUESTIONS_MAPPED
         if self.file is not None and not self._mapping_questions:
             self._vectors.release()
             release_unused()
+            if folder := index_folder_of(store):
+                self.file.note_use(folder)
 
     def cosines(self, question: NDArray[np.float32]) -> tuple[list[bytes], NDArray[np.float32]] | None:
         """The passages of an index of some categories, and their cosines; None if other rows came since."""
@@ -526,11 +536,11 @@ class NamespaceIndex:
         position = store.position(self.namespace, self.generation)
         gone = len(self._alive) - self.documents
         mostly_gone = not self.documents or gone > max(_FEW_GONE, len(self._alive) // _GONE_SHARE)
-        if self.snapshot is None or (position != self._position and (mostly_gone or self.known)):
-            self._load(store, position, from_file=self.snapshot is None)
-        elif position != self._position and (
-            (self.file is not None and self.file.is_replaced()) or not self._catch_up(store, position)
-        ):
+        if self.snapshot is None or (self.file is not None and self.file.is_changed()):
+            self._load(store, position)
+        elif position != self._position and (mostly_gone or self.known):
+            self._load(store, position, from_file=False)
+        elif position != self._position and not self._catch_up(store, position):
             self._load(store, position)
         # Not right after loading: a process that asks only once need not wait for the sorting.
         if self.snapshot is not None and self._lexical.untidy:
@@ -541,6 +551,8 @@ class NamespaceIndex:
     def _catch_up(self, store: Store, position: Position) -> bool:
         """Read what changed; False when everything has to be read."""
         changes = read_changes(store, self.namespace, self.generation, self._position, position, len(self._alive))
+        if self.file is not None and (changes is None or changes.removed):
+            self._clear_if_erased(store)
         if changes is None:
             return False
         self._remove(self._rows_of(np.array(changes.removed, np.int64)))
@@ -555,8 +567,10 @@ class NamespaceIndex:
         """Whether a new process would read so much from the store that a file of what is here pays off."""
         if self.known or self.categories or self.snapshot is None:
             return False
-        least = _LEAST_IN_FILE if self.file is None else max(_FEW_CHANGED, self.documents // _CHANGED_SHARE)
-        new = self.documents if self.file is None else self._changed_since_file
+        # One that was removed serves this process alone.
+        is_missing = self.file is None or state_of(self.file.path) is None
+        least = _LEAST_IN_FILE if is_missing else max(_FEW_CHANGED, self.documents // _CHANGED_SHARE)
+        new = self.documents if is_missing else self._changed_since_file
         return least <= new and self.documents <= MOST_ROWS
 
     def is_resting(self) -> bool:
@@ -566,29 +580,34 @@ class NamespaceIndex:
         return monotonic() < self._rests_until
 
     def write_file(self, store: Store) -> bool:
-        """Write a file of the namespace as it is now, unless somebody else writes one. What is here is let go: from the
-        next question on this process reads the file, as all others do.
+        """Write a file of the namespace as it is now, unless somebody else writes one, or has since this process looked
+        for one. Then what is here is let go: from the next question on this process reads the file, as all others do.
         """
         folder = index_folder_of(store)
         if folder is None:
             return False
         begun = monotonic()
-        # What is written is read after the lock was got: whoever erases something removes the files after that is
-        # committed, with the same lock.
-        with folder.writing() as is_alone:
-            if not is_alone:
+        # What is written is read after the turn began: whoever erases something ends it after that is committed.
+        with folder.writing() as turn:
+            if turn is None:
                 return False
+            is_other = state_of(folder.file(self.namespace, self.generation)) not in (None, self._seen)
+            is_written = not is_other and self._write_in_turn(store, folder, turn)
+        if is_other or is_written:
             with self._lock:
-                seen, vectors = self._update(store).vectors, self._vectors
-            vectors.arrange(seen)
-            with self._lock:
-                self._update(store)
-                about, arrays = self._contents()
-            IndexFile.write(folder, self.namespace, self.generation, about, arrays)
-        with self._lock:
-            self.snapshot = None
+                self.snapshot = None
         self._rests_until = monotonic() + _REST * (monotonic() - begun)
-        return True
+        return is_written
+
+    def _write_in_turn(self, store: Store, folder: IndexFolder, turn: WritingTurn) -> bool:
+        with self._lock:
+            seen, vectors = self._update(store).vectors, self._vectors
+        vectors.arrange(seen)
+        point("index: arranged")
+        with self._lock:
+            self._update(store)
+            about, arrays = self._contents()
+        return IndexFile.write(folder, turn, self.namespace, self.generation, about, arrays)
 
     def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any] | SelectedRows]]:
         """All but the rows that are gone and what was said of them."""
@@ -613,12 +632,13 @@ class NamespaceIndex:
     def _open_file(self, store: Store) -> bool:
         """Begin where a file ends, if there is one that is whole."""
         folder = None if self.known or self.categories else index_folder_of(store)
-        file = None if folder is None else IndexFile.open(folder, self.namespace, self.generation)
+        if folder is None:
+            return False
+        self._seen = state_of(folder.file(self.namespace, self.generation))
+        file = IndexFile.open(folder, self.namespace, self.generation)
         if file is None:
             return False
-        if folder is not None and folder.is_cache and self._is_erased_since(store, file.about["position"][0]):
-            folder.clear(0)
-            return False
+        self._seen = file.state
         about, arrays = file.about, file.arrays
         size: int = about["rows"]
         for name, column in self._columns.items():
@@ -635,9 +655,13 @@ class NamespaceIndex:
         self._position, self.file = Position(seq, vector, repairs, bytes.fromhex(head)), file
         return True
 
-    def _is_erased_since(self, store: Store, seq: int) -> bool:
-        with store.read(self.namespace) as reader:
-            return bool(reader.log(LogFilter(operation="erase", after=seq), limit=1))
+    def _clear_if_erased(self, store: Store) -> None:
+        """Whoever erases on another machine does not reach the files of this one."""
+        folder, erased = index_folder_of(store), LogFilter(operation="erase", after=self._position.seq)
+        if folder is not None and folder.is_cache:
+            with suppress(OSError), store.read(self.namespace) as reader:
+                if reader.log(erased, limit=1):
+                    folder.clear()
 
     def _take_snapshot(self) -> Snapshot:
         columns = Columns(**{name: column.view for name, column in self._columns.items()})
@@ -806,7 +830,7 @@ class IndexCache:
     def release(self, namespaces: Sequence[str]) -> None:
         """A question about these was answered."""
         for index in filter(None, map(self._indexes.get, namespaces)):
-            index.release()
+            index.release(self._store)
 
     def snapshot(self, namespace: str, generation: Generation | None) -> Snapshot:
         """The namespace as it is now. Without a generation only its words matter, and any index has them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -10,13 +11,20 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from perdure import __version__
 from perdure.embed.port import Generation
-from perdure.recall.array_file import ArrayFileUnusable, WritingStopped, open_arrays, read_about, write_arrays
+from perdure.recall.array_file import (
+    ArrayFileUnusable,
+    FileState,
+    WritingStopped,
+    open_arrays,
+    read_about,
+    write_arrays,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perdure.recall.array_file import SelectedRows
-    from perdure.store.index_folder import IndexFolder
+    from perdure.store.index_folder import IndexFolder, WritingTurn
 
 # To be raised whenever the same memory gives other arrays than before: a file of other rules is not used.
 _FORMAT: Final = 3
@@ -33,7 +41,7 @@ class IndexFile(NamedTuple):
     path: Path
     about: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]
-    identity: tuple[int, int]
+    state: FileState
 
     @classmethod
     def open(cls, folder: IndexFolder, namespace: str, generation: Generation | None) -> IndexFile | None:
@@ -45,11 +53,9 @@ class IndexFile(NamedTuple):
             return None
         if file.about.get("made") != _made(namespace, generation):
             return None
-        if folder.most_bytes is not None:
-            with suppress(OSError):
-                # Read-only as it is for everybody else, this tells which were used last.
-                os.utime(path)
-        return cls(path, file.about, file.arrays, file.identity)
+        opened = cls(path, file.about, file.arrays, file.state)
+        opened.note_use(folder)
+        return opened
 
     @staticmethod
     def position(folder: IndexFolder, namespace: str, generation: Generation | None) -> tuple[int, int] | None:
@@ -65,31 +71,45 @@ class IndexFile(NamedTuple):
     @staticmethod
     def write(
         folder: IndexFolder,
+        turn: WritingTurn,
         namespace: str,
         generation: Generation | None,
         about: Mapping[str, Any],
         arrays: Mapping[str, NDArray[Any] | SelectedRows],
-    ) -> None:
-        """Only for whoever may write in the folder. Nothing happens when the disk is full, or something is erased
-        meanwhile: the next one who finds the file missing or behind writes it.
+    ) -> bool:
+        """Only for whoever has the turn to write; whether that was done. It is not when the disk is full, the file
+        would be larger than the folder may be, or something is erased meanwhile: the next one who finds the file
+        missing or behind writes it.
         """
         path = folder.file(namespace, generation)
         try:
-            write_arrays(folder, path, {**about, "made": _made(namespace, generation)}, arrays)
+            write_arrays(folder, turn, path, {**about, "made": _made(namespace, generation)}, arrays)
             folder.prune(path)
         except (OSError, WritingStopped):
-            return
+            return False
+        return True
 
     def part(self, prefix: str) -> dict[str, NDArray[Any]]:
         return {name.removeprefix(prefix): each for name, each in self.arrays.items() if name.startswith(prefix)}
 
-    def is_replaced(self) -> bool:
-        """Whether there is a newer one. While there is none at all, this one serves on."""
-        try:
-            status = self.path.stat()
-        except OSError:
-            return False
-        return (status.st_dev, status.st_ino) != self.identity
+    def is_changed(self) -> bool:
+        """Whether there is a newer one, or somebody wrote into this one. While there is none at all, this serves on."""
+        now = state_of(self.path)
+        return now is not None and now != self.state
+
+    def note_use(self, folder: IndexFolder) -> None:
+        """For whoever removes those that were used least."""
+        if folder.most_bytes is not None and not self.is_changed():
+            with suppress(OSError):
+                os.utime(self.path, ns=(time.time_ns(), self.state.moment))
+
+
+def state_of(path: Path) -> FileState | None:
+    """None where there is no file."""
+    try:
+        return FileState.of(path.stat())
+    except OSError:
+        return None
 
 
 def _made(namespace: str, generation: Generation | None) -> list[Any]:

@@ -1,26 +1,44 @@
 """The folder of derived index files beside a store. Whoever finds one behind writes it anew, one process at a time;
 readers take no lock. What a file holds can always be read from the store again, so that all of them may go at any time.
+
+Whoever writes holds a lock, and whoever clears the folder takes the lock's name away: that is how a writer learns that
+its turn is over, and that it must not finish what it read before. So nobody who erases waits for one who writes.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
-import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from perdure.embed.port import Generation
 from perdure.files import private_folder
 
 SUFFIX: Final = ".index"
+_UNFINISHED: Final = ".new"
 _LOCK: Final = "lock"
-_PAUSE: Final = 0.005
+# What we write. A folder may be shared with, or a link to, what is somebody's own: that is left alone.
+_OURS: Final = re.compile(rf"[0-9a-f]{{32}}(\.[0-9a-f]+)?({re.escape(SUFFIX)}|{re.escape(_UNFINISHED)})")
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
+
+
+class WritingTurn(NamedTuple):
+    """The right to write in a folder, for one process alone and until the folder is cleared."""
+
+    lock: Path
+    descriptor: int
+
+    def is_over(self) -> bool:
+        try:
+            return not os.path.samestat(self.lock.stat(follow_symlinks=False), os.fstat(self.descriptor))
+        except FileNotFoundError:
+            return True
 
 
 class IndexFolder:
@@ -39,46 +57,50 @@ class IndexFolder:
         return self.path / f"{blake2b(named, digest_size=16).hexdigest()}{SUFFIX}"
 
     @contextmanager
-    def writing(self, patience: float = 0.0) -> Generator[bool]:
-        """Whether this process alone may write here, after at most `patience` seconds."""
+    def writing(self) -> Generator[WritingTurn | None]:
+        """None when somebody else writes. An OSError where the folder is a link, or somebody else's."""
         import fcntl
 
         private_folder(self.path)
+        if not self._is_own():
+            raise PermissionError(f"{self.path} is not a folder of this user")
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         descriptor = os.open(self.path / _LOCK, flags, 0o600)
         try:
-            until = time.monotonic() + patience
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() >= until:
-                        yield False
-                        return
-                time.sleep(_PAUSE)
-            yield True
+            turn = WritingTurn(self.path / _LOCK, descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield None
+            else:
+                # Somebody may have cleared the folder after the lock was opened.
+                yield None if turn.is_over() else turn
         finally:
             os.close(descriptor)
 
-    def clear(self, patience: float) -> bool:
-        """Remove all files, also one that somebody is writing: whoever does that notices, and stops. True when none is
-        left, and none can come that was begun before.
+    def clear(self) -> None:
+        """Remove all files. From now on there is none of what was read before, also by a process that is about to
+        write it: either its file is here by now and goes, or it notices before it writes that its turn is over.
         """
         if not os.path.lexists(self.path):
-            return True
+            return
+        if self._is_own():
+            (self.path / _LOCK).unlink(missing_ok=True)
+        while self._remove_files():
+            pass
+        # Who lists a folder may miss a file that gets its name meanwhile. It gets no other.
         self._remove_files()
-        with self.writing(patience) as is_alone:
-            if is_alone:
-                self._remove_files()
-            return is_alone
 
     def remove(self) -> None:
-        """The folder goes with its store."""
+        """The folder goes with its store, unless somebody keeps something else in it."""
         if os.path.lexists(self.path):
-            self._remove_files()
-            (self.path / _LOCK).unlink(missing_ok=True)
-            self.path.rmdir()
+            self.clear()
+            with suppress(OSError):
+                self.path.rmdir()
+
+    def unfinished(self, path: Path) -> Path:
+        """The name of a file until it is whole: another one for each that writes it."""
+        return path.with_suffix(f".{os.urandom(8).hex()}{_UNFINISHED}")
 
     def remove_unfinished(self) -> None:
         """Remove what processes left behind that died while they wrote. The caller must be allowed to write."""
@@ -94,7 +116,7 @@ class IndexFolder:
         for path in self._files():
             with suppress(OSError):
                 status = path.stat()
-                known.append((status.st_mtime_ns, status.st_size, path))
+                known.append((status.st_atime_ns, status.st_size, path))
         size = sum(each for _, each, _ in known)
         for _, each, path in sorted(known):
             if size <= self.most_bytes:
@@ -105,14 +127,21 @@ class IndexFolder:
 
     def index_files(self) -> list[Path]:
         """Those that are finished."""
-        return sorted(path for path in self._files() if path.suffix == SUFFIX) if self.path.is_dir() else []
+        return sorted(path for path in self._files() if path.suffix == SUFFIX)
+
+    def _is_own(self) -> bool:
+        status = self.path.lstat()
+        return stat.S_ISDIR(status.st_mode) and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid())
 
     def _files(self) -> list[Path]:
-        return [path for path in self.path.iterdir() if path.name != _LOCK]
+        return [path for path in self.path.iterdir() if _OURS.fullmatch(path.name)] if self.path.is_dir() else []
 
-    def _remove_files(self) -> None:
-        for path in self._files():
+    def _remove_files(self) -> int:
+        """How many there were."""
+        paths = self._files()
+        for path in paths:
             path.unlink(missing_ok=True)
+        return len(paths)
 
 
 def open_own(path: Path, flags: int = os.O_RDONLY) -> int:

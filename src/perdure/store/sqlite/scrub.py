@@ -45,7 +45,7 @@ def scrub(pool: Pool, file: StoreFile, ledger: Ledger | None, indexes: IndexFold
         swept = partial_files.remove_abandoned(noted_paths(pool), "partial") and swept
         if request is not None and indexes is not None:
             # All of them: they are made of the whole store, which is written anew as well.
-            swept = indexes.clear(patience) and swept
+            indexes.clear()
         point("scrub: swept")
         if request is not None and ledger is not None:
             with pool.reading() as connection:

@@ -54,7 +54,6 @@ _LONG_AGO: Final = -(1 << 62)
 # As SQLite reads it.
 _NO_LIMIT: Final = -1
 # Seconds that a writer of an index file has to notice that the file is not wanted any more.
-_PATIENCE: Final = 2.0
 
 
 class SqliteStore:
@@ -512,7 +511,7 @@ class SqliteStore:
             # They are of another log now; what they hold may have been erased since the backup was made.
             with suppress(OSError):
                 if self.index_folder is not None:
-                    self.index_folder.clear(_PATIENCE)
+                    self.index_folder.clear()
 
     def log_end(self, namespace: str) -> LogEnd | None:
         from perdure.store.sqlite import transfer
