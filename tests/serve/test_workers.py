@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 from collections.abc import Generator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 from hook.hosts import eventually
-from serve.running import RunningServer, events
+from serve.running import WAIT, RunningServer, events
 
 from perdure.auth.token_file import TokenFile
 from perdure.http import streams
+from perdure.session.spool import Spool, SpooledMessage
 
 TWO = ("--workers", "2", "--no-work")
 
@@ -103,6 +106,81 @@ def test_all_are_started_anew_without_a_request_that_fails(several: RunningServe
 
     eventually(replaced)
     assert statuses == {200}
+
+
+def test_who_keeps_a_connection_loses_no_request_when_all_are_started_anew(several: RunningServer):
+    before, statuses = workers(several), list[int]()
+    connections = [HTTPConnection(several.address, timeout=WAIT) for _ in range(6)]
+
+    def ask(connection: HTTPConnection) -> None:
+        connection.request("GET", "/v1/memories", headers=several.headers("owner", None))
+        response = connection.getresponse()
+        response.read()
+        statuses.append(response.status)
+
+    for connection in connections:
+        ask(connection)
+    several.process.send_signal(signal.SIGHUP)
+
+    def replaced() -> bool:
+        for connection in connections:
+            ask(connection)
+        return len(workers(several)) == 2 and not workers(several) & before
+
+    eventually(replaced)
+    for connection in connections:
+        connection.close()
+    assert set(statuses) == {200}
+
+
+def test_what_was_begun_before_all_are_started_anew_is_answered_however_long_it_takes(several: RunningServer):
+    before, told = workers(several), json.dumps({"text": "Begun before, and done after"}).encode()
+    with closing(HTTPConnection(several.address, timeout=WAIT)) as slow:
+        slow.putrequest("POST", "/v1/memories")
+        for name, value in several.headers("owner", {"Content-Length": str(len(told))}, has_body=True).items():
+            slow.putheader(name, value)
+        slow.endheaders(told[:9])
+        # Whoever has it has begun with it: a request on a connection of later is answered.
+        assert fresh(several) == 200
+        several.process.send_signal(signal.SIGHUP)
+        # One of before is left, and it has this request.
+        eventually(lambda: len(workers(several)) == 3 and len(workers(several) & before) == 1)
+        assert slow.sock is not None
+        slow.sock.sendall(told[9:])
+        assert slow.getresponse().status == 201
+    eventually(lambda: len(workers(several)) == 2 and not workers(several) & before)
+
+
+def test_the_server_ends_at_once_also_while_processes_leave(tmp_path: Path):
+    with RunningServer(tmp_path / "m.db", TWO) as server:
+        before = workers(server)
+        with closing(HTTPConnection(server.address, timeout=WAIT)) as slow:
+            slow.putrequest("POST", "/v1/memories")
+            for name, value in server.headers("owner", {"Content-Length": "99"}, has_body=True).items():
+                slow.putheader(name, value)
+            slow.endheaders(b"{")
+            assert fresh(server) == 200
+            server.process.send_signal(signal.SIGHUP)
+            eventually(lambda: len(workers(server)) == 3 and len(workers(server) & before) == 1)
+            pids = workers(server)
+            assert server.end() == 0
+        assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_what_waits_is_stored_by_one_of_the_processes_also_after_all_were_started_anew(tmp_path: Path):
+    spool = Spool(tmp_path / "m.db")
+
+    def put(content: str) -> None:
+        spool.put(SpooledMessage("default", "s1", "user", content, "2026-03-01T10:00:00Z", f"{content:0>32}"))
+
+    put("before")
+    with RunningServer(tmp_path / "m.db", ("--workers", "2", "--rate", "0")) as server:
+        eventually(lambda: not spool.waiting())
+        before = workers(server)
+        put("since")
+        server.process.send_signal(signal.SIGHUP)
+        eventually(lambda: len(workers(server)) == 2 and not workers(server) & before)
+        eventually(lambda: not spool.waiting())
 
 
 def test_no_process_outlives_the_first(tmp_path: Path):

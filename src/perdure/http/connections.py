@@ -59,6 +59,11 @@ class Connection(H11Protocol):
         is_answered = cast("Any", self.cycle) is None or self.cycle.response_complete
         return is_answered and not self.transport.get_write_buffer_size()
 
+    def close_unused(self, seconds: float) -> None:
+        """Close it if nothing was asked for so long."""
+        if self.is_resting and self._resting_since + seconds < self.loop.time():
+            self.shutdown()
+
     def _make_room(self) -> None:
         """One too many: the connection that was idle longest is closed, so that idle ones keep nobody out. If all
         are being answered, it is the new one.

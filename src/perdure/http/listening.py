@@ -11,6 +11,8 @@ from perdure.errors import InvalidInput, shown
 
 LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 BACKLOG: Final = 1024
+# How long a process may take to leave while others answer at its address.
+LEAVE_SECONDS: Final = 60
 _ANY: Final = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - these are what has to be recognised
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -11,7 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from types import FrameType
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -22,7 +23,7 @@ from perdure.clock import system_clock
 from perdure.http.app import build_app
 from perdure.http.connections import Connection
 from perdure.http.guard import Guard, RequestRules
-from perdure.http.listening import BACKLOG, Listening
+from perdure.http.listening import BACKLOG, LEAVE_SECONDS, Listening
 from perdure.http.rate_limit import RateLimit
 from perdure.http.routing import Serving
 from perdure.http.shared_state import SharedState
@@ -38,6 +39,10 @@ _GRACE: Final = 1
 _CLOSE: Final = 0.25
 # How long a connection may say nothing: longer than clients and proxies keep theirs, so that they close it first.
 _IDLE: Final = 75
+# Seconds after which a process that leaves closes a connection on which nothing is asked, and between two looks.
+_UNUSED: Final = 2
+_LOOK: Final = 0.1
+_LAST: Final = (b"connection", b"close")
 
 
 def serve(  # noqa: PLR0913 - one for each thing that the two kinds of server decide
@@ -95,11 +100,14 @@ def anybody() -> AccessToken:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which would die of the signal after it has ended well."""
+    """uvicorn's server, which would die of the signal after it has ended well. With SIGUSR1 it leaves: others answer at
+    the same address, so that what was begun here may take its time, and no client loses a request.
+    """
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
         super().__init__(config)
         self._announce = announce
+        self._leaves = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -108,12 +116,31 @@ class _Server(uvicorn.Server):
             each.listen(BACKLOG)
         self._announce()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._leaves:
+            await self._leave()
+        await super().shutdown(sockets)
+
+    async def _leave(self) -> None:
+        for server in self.servers:
+            server.close()
+        state, loop = self.server_state, asyncio.get_running_loop()
+        # Each connection may be used once more, because its client may just be doing so.
+        state.default_headers = [*state.default_headers, _LAST]
+        until = loop.time() + LEAVE_SECONDS
+        while self._leaves and state.connections and loop.time() < until:
+            for each in cast("set[Connection]", set(state.connections)):
+                each.close_unused(_UNUSED)
+            await asyncio.sleep(_LOOK)
+
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        def stop(_signal: int, _frame: FrameType | None) -> None:
+        def stop(number: int, _frame: FrameType | None) -> None:
+            self._leaves = number == leave
             self.should_exit = True
 
-        before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+        leave = getattr(signal, "SIGUSR1", signal.SIGTERM)
+        before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM, leave)}
         try:
             yield
         finally:

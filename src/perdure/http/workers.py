@@ -15,13 +15,13 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from perdure.http.listening import Listening, join
+from perdure.http.listening import LEAVE_SECONDS, Listening, join
 from perdure.values import field_values, replace, value_class
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @value_class
 class WorkerPlan:
-    """What one process is to do. `store` and `namespace` are as they were given; `place` is its number."""
+    """What one process is to do. `store` and `namespace` are as they were given; `place` is its number; `works` says
+    whether it does the background work.
+    """
 
     store: str | None
     namespace: str | None
@@ -56,11 +58,14 @@ class WorkerPlan:
 
 
 class _Worker:
-    """A process, and the next one in its place when it ends."""
+    """A process, and the next one in its place when it ends or is to be started anew."""
 
     def __init__(self, plan: WorkerPlan, count: int) -> None:
         self._plans = (plan, replace(plan, place=plan.place + count))
         self._process: subprocess.Popen[bytes] | None = None
+        # The one before, which still answers what was begun.
+        self._leaving: subprocess.Popen[bytes] | None = None
+        self._turns = threading.Lock()
         self._begun = 0.0
         self.is_ending = False
 
@@ -71,33 +76,44 @@ class _Worker:
         """Whether it answers by now."""
         return self._process is not None and _is_ready(self._process)
 
-    def take_turns(self) -> None:
-        """Another one in its place, before it ends. They count in two files."""
-        self._plans = (self._plans[1], self._plans[0])
-        before, new = self._process, self._started()
-        if _is_ready(new):
-            self._process = new
-            if before is not None:
-                _end(before)
-        else:
-            self._plans = (self._plans[1], self._plans[0])
-            _end(new)
-
     def watch(self) -> None:
-        """Start another one whenever it ends by itself, until the server does."""
-        while not self.is_ending:
-            process = self._process
-            if process is not None:
-                process.wait()
-            if process is self._process and not self.is_ending:
-                threading.Event().wait(max(0.0, self._begun + _PAUSE - monotonic()))
-                self.begin()
-                self.is_ready()
+        """Start another one when it ends by itself, until the server does."""
+        if self._process is not None:
+            threading.Thread(target=self._replace, args=(self._process,), daemon=True).start()
+
+    def _replace(self, process: subprocess.Popen[bytes]) -> None:
+        process.wait()
+        if process is not self._process:
+            return
+        threading.Event().wait(max(0.0, self._begun + _PAUSE - monotonic()))
+        with self._turns:
+            if process is not self._process or self.is_ending:
+                return
+            self.begin()
+            self.is_ready()
+        self.watch()
+
+    def take_turns(self) -> None:
+        """Another one in its place, before it leaves. They count in two files."""
+        with self._turns:
+            if self._leaving is not None:
+                _end([self._leaving])
+                self._leaving = None
+            self._plans = (self._plans[1], self._plans[0])
+            new = self._started()
+            if not _is_ready(new):
+                self._plans = (self._plans[1], self._plans[0])
+                _end([new])
+                return
+            self._process, self._leaving = new, self._process
+        self.watch()
+        if self._leaving is not None:
+            self._leaving.send_signal(signal.SIGUSR1)
+            threading.Thread(target=_await, args=(self._leaving, LEAVE_SECONDS + _GRACE), daemon=True).start()
 
     def end(self) -> None:
         self.is_ending = True
-        if self._process is not None:
-            _end(self._process)
+        _end([each for each in (self._process, self._leaving) if each is not None])
 
     def _started(self) -> subprocess.Popen[bytes]:
         plan, self._begun = self._plans[0], monotonic()
@@ -117,10 +133,16 @@ def _is_ready(process: subprocess.Popen[bytes]) -> bool:
     return process.stdout is not None and process.stdout.readline() == _READY
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
+def _end(processes: Collection[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        _await(process, _GRACE)
+
+
+def _await(process: subprocess.Popen[bytes], seconds: float) -> None:
     try:
-        process.wait(_GRACE)
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         process.kill()
 
@@ -133,7 +155,11 @@ def serve_together(plan: WorkerPlan, count: int, announce: Callable[[], None]) -
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         with TemporaryDirectory(prefix="perdure-serve-") as folder:
-            workers = [_Worker(replace(plan, folder=folder, place=place), count) for place in range(count)]
+            # One process does the background work of the store for all of them.
+            workers = [
+                _Worker(replace(plan, folder=folder, place=place, works=plan.works and place == 0), count)
+                for place in range(count)
+            ]
             try:
                 for worker in workers:
                     worker.begin()
@@ -141,7 +167,7 @@ def serve_together(plan: WorkerPlan, count: int, announce: Callable[[], None]) -
                     return False
                 announce()
                 for worker in workers:
-                    threading.Thread(target=worker.watch, daemon=True).start()
+                    worker.watch()
                 while signal.sigwait(_SIGNALS) == signal.SIGHUP:
                     for worker in workers:
                         worker.take_turns()
@@ -190,8 +216,7 @@ def main(page_of: Callable[[Settings, Listening, Tokens | None], PageMaker] | No
             listening,
             tokens,
             rate=plan.rate,
-            # One process does the background work of the store for all of them.
-            work=settings.store if settings.background and plan.works and plan.place == 0 else None,
+            work=settings.store if settings.background and plan.works else None,
             announce=_say_ready,
             shared=SharedState(Path(plan.folder), plan.place),
             page=None if page_of is None else page_of(settings, listening, tokens),
