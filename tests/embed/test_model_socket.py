@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import NoReturn
 
 import numpy as np
 import pytest
 from hook.hosts import eventually
-from store.children import Child
+from store.children import Child, unprivileged
 
 from perdure.embed import model_socket
 from perdure.embed.local import UNTRAINED, LocalEmbedder, Model, load_model
@@ -48,6 +50,10 @@ class Serving:
         self._child = Child(serve)
         os.close(ending)
 
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
     def end(self) -> None:
         # A byte, because children that were forked later have this end of the pipe as well.
         os.write(self._end, b".")
@@ -56,7 +62,14 @@ class Serving:
 
 
 @pytest.fixture
-def serving(place: Path) -> Iterator[Path]:
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is, an answer that comes is waited for."""
+    for name in ("_CONNECT", "_ANSWER"):
+        monkeypatch.setattr(model_socket, name, 60.0)
+
+
+@pytest.fixture
+def serving(place: Path, patient: None) -> Iterator[Path]:
     server = Serving()
     eventually(model_socket.is_served)
     yield place
@@ -108,6 +121,89 @@ def test_a_server_that_does_not_answer_is_not_waited_for(place: Path):
         assert model_socket.ask(LocalEmbedder().generation, [TEXT]) is None
 
 
+@contextmanager
+def answering(place: Path, answer: Callable[[socket.socket], None]) -> Generator[None]:
+    """A server of the same user that says what it likes."""
+    place.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(place / "socket"))
+        listening.listen()
+
+        def serve() -> None:
+            connection = listening.accept()[0]
+            with connection, suppress(OSError):
+                connection.recv(1 << 16)
+                answer(connection)
+
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        yield
+    thread.join()
+
+
+GENERATION = LocalEmbedder().generation
+TRUE = np.full(GENERATION.dimensions, GENERATION.dimensions**-0.5, "<f4")
+LIES = {
+    "not a number": np.full(GENERATION.dimensions, np.nan, "<f4"),
+    "too large": np.full(GENERATION.dimensions, 1e30, "<f4"),
+    "nothing": np.zeros(GENERATION.dimensions, "<f4"),
+    "of another length": TRUE[1:],
+    "text": np.frombuffer(b"HTTP" * GENERATION.dimensions, "<f4"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_an_answer_that_is_no_vector_of_a_text_is_not_believed(lie: str, place: Path, patient: None):
+    with answering(place, lambda connection: connection.sendall(LIES[lie].tobytes())):
+        assert model_socket.ask(GENERATION, [TEXT]) is None
+
+
+def test_an_answer_is_believed_that_looks_like_one(place: Path, patient: None):
+    """So that what is refused above is refused for what it says."""
+    with answering(place, lambda connection: connection.sendall(TRUE.tobytes())):
+        assert model_socket.ask(GENERATION, [TEXT]) is not None
+
+
+def test_an_answer_that_comes_byte_by_byte_is_not_waited_for(place: Path):
+    pause = Event()
+
+    def drip(connection: socket.socket) -> None:
+        for byte in TRUE.tobytes():
+            connection.sendall(bytes([byte]))
+            pause.wait(0.01)
+
+    with answering(place, drip):
+        assert model_socket.ask(GENERATION, [TEXT]) is None
+
+
+def test_a_server_that_stands_still_is_not_waited_for(place: Path):
+    server = Serving()
+    eventually(model_socket.is_served)
+    os.kill(server.pid, signal.SIGSTOP)
+    try:
+        assert model_socket.ask(GENERATION, [TEXT]) is None
+    finally:
+        os.kill(server.pid, signal.SIGCONT)
+    eventually(lambda: model_socket.ask(GENERATION, [TEXT]) is not None)
+    server.end()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_user_neither_asks_nor_answers(serving: Path, monkeypatch: pytest.MonkeyPatch):
+    """Also where the folder lets everybody in."""
+    cache = serving.parents[1]
+    for path in (cache, serving.parent, serving, serving / "socket"):
+        path.chmod(0o777)
+    assert model_socket.ask(GENERATION, [TEXT]) is not None
+    assert unprivileged(lambda: model_socket.ask(GENERATION, [TEXT])) is None
+
+    def asks_as_if_it_were_his() -> object:
+        monkeypatch.setattr(os, "geteuid", lambda: 0)
+        return model_socket.ask(GENERATION, [TEXT])
+
+    assert unprivileged(asks_as_if_it_were_his) is None
+
+
 def test_the_next_server_takes_the_place_of_one_that_ended(place: Path):
     generation = LocalEmbedder().generation
     first = Serving()
@@ -120,7 +216,7 @@ def test_the_next_server_takes_the_place_of_one_that_ended(place: Path):
     assert (place / "socket").exists()
 
 
-def test_of_two_mcp_servers_the_second_asks_the_first_until_that_ends(place: Path):
+def test_of_two_mcp_servers_the_second_asks_the_first_until_that_ends(place: Path, patient: None):
     first = Serving()
     eventually(model_socket.is_served)
     expected, loaded = LocalEmbedder().embed_query(TEXT), list[str]()
