@@ -264,6 +264,19 @@ def test_what_a_program_has_mapped_of_an_erased_memory_is_in_no_file(home: Path)
     assert wrong(home) == []
 
 
+def test_with_the_vectors_of_a_model_of_before_its_file_goes(home: Path):
+    (before,) = index_files(home)
+    with Memory(home / "m.db", embedder=WordEmbedder(version="2"), actor="ada") as memory:
+        memory.work()
+        memory.recall("tea")
+        memory.work()
+        assert before in index_files(home)
+        assert len(index_files(home)) == 2
+        memory.work(drop_old_vectors=True)
+        assert before not in index_files(home)
+        assert len(index_files(home)) == 1
+
+
 class TestCacheOfDatabase:
     """Machines that keep files of one database."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import socket
@@ -14,6 +13,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import Final, TypeAlias, cast
 
+import anyio
 import uvicorn
 from starlette.types import ASGIApp
 
@@ -124,14 +124,14 @@ class _Server(uvicorn.Server):
     async def _leave(self) -> None:
         for server in self.servers:
             server.close()
-        state, loop = self.server_state, asyncio.get_running_loop()
+        state = self.server_state
         # Each connection may be used once more, because its client may just be doing so.
         state.default_headers = [*state.default_headers, _LAST]
-        until = loop.time() + LEAVE_SECONDS
-        while self._leaves and state.connections and loop.time() < until:
-            for each in cast("set[Connection]", set(state.connections)):
-                each.close_unused(_UNUSED)
-            await asyncio.sleep(_LOOK)
+        with anyio.move_on_after(LEAVE_SECONDS):
+            while self._leaves and state.connections:
+                for each in cast("set[Connection]", set(state.connections)):
+                    each.close_unused(_UNUSED)
+                await anyio.sleep(_LOOK)
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

@@ -26,6 +26,7 @@ from perdure.embed.port import (
 )
 from perdure.errors import EmbedderUnavailable, PerdureError, StoreError
 from perdure.model import Finding, MaintenanceResult
+from perdure.store.capabilities import index_folder_of
 from perdure.store.port import Pending, Progress, Store
 from perdure.store.stats import GenerationStats
 from perdure.text.windows import MAX_WINDOWS, takes_long
@@ -239,13 +240,17 @@ def _is_about_texts(failure: EmbedderUnavailable) -> bool:
 
 
 def delete_old_vectors(store: Store, target: Generation | None) -> list[str]:
-    """Delete the vectors of all generations that neither serve nor are being made."""
+    """Delete the vectors of all generations that neither serve nor are being made, also in index files."""
     notes: list[str] = []
+    folder = index_folder_of(store)
     for stats in store.generations():
         if stats.serving or stats.generation == target:
             continue
         while store.drop_vectors(stats.generation, _DROPPED_AT_ONCE) == _DROPPED_AT_ONCE:
             pass
+        files = [folder.file(name, stats.generation) for name in store.namespaces()] if folder is not None else []
+        for file in files:
+            file.unlink(missing_ok=True)
         notes.append(f"Deleted {_described(stats)}, which was no longer in use.")
     return notes
 
