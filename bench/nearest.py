@@ -101,8 +101,8 @@ def _mapped(place: Path, matrix: Vectors) -> Rows:
     arrays = builder.arrays(np.arange(len(matrix)))
     folder = IndexFolder(place)
     with folder.writing() as turn:
-        assert turn is not None
-        write_arrays(folder, turn, path, {}, arrays)
+        if turn is not None:
+            write_arrays(folder, turn, path, {}, arrays)
     print(f"written in {time.process_time() - begun:.1f} s of processor time", file=sys.stderr)
     return VectorBuilder.over(open_arrays(path, arrays).arrays, len(matrix), matrix.shape[1]).view()
 

@@ -81,14 +81,13 @@ class ArrayFile(NamedTuple):
 class FileState(NamedTuple):
     """Which file it is, and of which size and moment."""
 
-    device: int
-    inode: int
+    identity: tuple[int, int]
     size: int
     moment: int
 
     @classmethod
     def of(cls, status: os.stat_result) -> FileState:
-        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        return cls((status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
 
 
 class SelectedRows(NamedTuple):

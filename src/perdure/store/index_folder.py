@@ -32,11 +32,11 @@ class WritingTurn(NamedTuple):
     """The right to write in a folder, for one process alone and until the folder is cleared."""
 
     lock: Path
-    descriptor: int
+    held: os.stat_result
 
     def is_over(self) -> bool:
         try:
-            return not os.path.samestat(self.lock.stat(follow_symlinks=False), os.fstat(self.descriptor))
+            return not os.path.samestat(self.lock.lstat(), self.held)
         except FileNotFoundError:
             return True
 
@@ -67,7 +67,7 @@ class IndexFolder:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         descriptor = os.open(self.path / _LOCK, flags, 0o600)
         try:
-            turn = WritingTurn(self.path / _LOCK, descriptor)
+            turn = WritingTurn(self.path / _LOCK, os.fstat(descriptor))
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
