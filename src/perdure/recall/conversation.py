@@ -167,7 +167,8 @@ class ConversationIndex:
 
     def labels(self, word: str) -> bool:
         """Whether what somebody says bears this name."""
-        return any(code < len(self._heard) and self._heard[code] for code in self.speakers.bearing(word))
+        bearing = self.speakers.bearing(word)
+        return bool(bearing) and any(code < len(self._heard) and self._heard[code] for code in bearing)
 
     def knows(self, word: str) -> bool:
         return self.labels(word) or (self.names.knows(word) and bool(self._introduced.called((word,))))
@@ -177,10 +178,7 @@ class ConversationIndex:
 
     def said_by(self, rows: NDArray[np.intp], words: Collection[str]) -> NDArray[np.bool_]:
         """Which of the rows are said by somebody of such a name."""
-        # One place more than around are speakers, so that the code of nobody falls on it.
-        meant = np.zeros(len(self._heard) + 1, np.bool_)
-        meant[[code for code in self.speakers.called(words) if code < len(self._heard)]] = True
-        said = meant[self.speaker[rows]]
+        said = self._said_by_codes(rows, self.speakers.called(words))
         for speaker, conversations in self._introduced.called(words) if any(map(self.names.knows, words)) else ():
             theirs = self.speaker[rows] == speaker
             said |= theirs if conversations is None else theirs & np.isin(self.conversation[rows], conversations)
@@ -189,7 +187,13 @@ class ConversationIndex:
     def in_role(self, rows: NDArray[np.intp], roles: Collection[Role]) -> NDArray[np.bool_]:
         """Which of the rows are said in one of these roles."""
         codes = self.speakers.in_roles(roles)
-        return np.isin(self.speaker[rows], codes) if codes else np.zeros(len(rows), np.bool_)
+        return self._said_by_codes(rows, codes) if codes else np.zeros(len(rows), np.bool_)
+
+    def _said_by_codes(self, rows: NDArray[np.intp], codes: Iterable[int]) -> NDArray[np.bool_]:
+        # One place more than around are speakers, so that the code of nobody falls on it.
+        meant = np.zeros(len(self._heard) + 1, np.bool_)
+        meant[[code for code in codes if code < len(self._heard)]] = True
+        return meant[self.speaker[rows]]
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:

@@ -15,6 +15,8 @@ numbers and on arrays alike, so that a search from disk and one in memory come t
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.model import MIN_RELEVANCE
@@ -123,6 +125,10 @@ _SENTENCE_SIZE: Final = 0.04
 _SENTENCE_FEW: Final = 10
 _DECIMALS: Final = 4
 
+_DOCUMENTS_OF: Final = attrgetter("documents")
+_WORDS_OF: Final = attrgetter("words")
+_STORES_KEPT: Final = 64
+
 
 class StoreEvidence(NamedTuple):
     """What the size of a store says, beside the number of its memories: `prior` is the evidence for each of them before
@@ -137,16 +143,17 @@ class StoreEvidence(NamedTuple):
     certainty: float
 
 
-def unknown_share(counts: Sequence[WordCounts], query: ParsedQuery) -> float:
-    """The share of what the words of a query are worth that no memory of these places holds, not even in parts."""
-    documents, unknown, total = sum(each.documents for each in counts) + _IMAGINED, 0.0, 0.0
+def unknown_share(counts: WordCounts, query: ParsedQuery) -> float:
+    """The share of what the words of a query are worth that no memory holds, not even in parts."""
+    holding, parts = counts.containing, query.parts
+    unknown = [term for term in query.terms if not (holding.get(term) or any(map(holding.get, parts.get(term, ()))))]
+    if not unknown:
+        return 0.0
+    documents, worths = counts.documents + _IMAGINED, dict[int, float]()
     for term in query.terms:
-        containing = sum(each.containing.get(term, 0) for each in counts)
-        worth = math.log1p((documents - containing + 0.5) / (containing + 0.5))
-        known = containing or any(each.containing.get(part) for part in query.parts.get(term, ()) for each in counts)
-        total += worth
-        unknown += 0.0 if known else worth
-    return unknown / total if total else 0.0
+        containing = holding.get(term, 0)
+        worths[term] = math.log1p((documents - containing + 0.5) / (containing + 0.5))
+    return sum(map(worths.__getitem__, unknown)) / sum(worths.values())
 
 
 def word_worths(counts: WordCounts, query: ParsedQuery) -> list[list[float]]:
@@ -203,7 +210,12 @@ def meaning(cosine: Values, unrelated: float) -> Values:
 
 def store_evidence(places: Sequence[Lexical]) -> StoreEvidence:
     """For the memories of these places together."""
-    memories, words = sum(each.documents for each in places), sum(each.words for each in places)
+    return _evidence_of_size(sum(map(_DOCUMENTS_OF, places)), sum(map(_WORDS_OF, places)))
+
+
+# A recall asks more than once, and the next one of the same store.
+@lru_cache(maxsize=_STORES_KEPT)
+def _evidence_of_size(memories: int, words: int) -> StoreEvidence:
     length = min(max(words / max(memories, 1), _SHORT), _LONG_TEXT)
     long = min(memories / _CROWD, 1.0) * math.log(length / _SHORT)
     size = math.log(min(max(memories, _NOTEBOOK), _MANY) / _NOTEBOOK)

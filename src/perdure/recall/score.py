@@ -132,16 +132,19 @@ def newer_statements(candidates: Candidates, fits: NDArray[np.float64], rows: ND
     dated = column_of(candidates.parts, "dated")
     rows = rows[np.lexsort((candidates.number[rows], dated[rows]))]
     evidence = np.log(fits[rows] / (1.0 - np.minimum(fits[rows], _HIGHEST)))
-    vectors = candidates.vectors(rows)
-    related = vectors @ vectors.T >= SAME_THING
-    for column in (speaker, candidates.partition):
-        related &= column[rows][:, np.newaxis] == column[rows]
     certain = store_evidence([partition.snapshot.lexical for partition, _ in candidates.parts]).certainty
-    related &= evidence - evidence[:, np.newaxis] <= EQUALLY * certain
+    # Of each row a line: which of the others are older, and answer no better.
+    older = dated[rows][:, np.newaxis] > dated[rows]
+    older &= evidence - evidence[:, np.newaxis] <= EQUALLY * certain
+    for column in (speaker, candidates.partition):
+        older &= column[rows][:, np.newaxis] == column[rows]
+    if not older.any():
+        return added
+    vectors = candidates.vectors(rows)
+    older &= vectors @ vectors.T >= SAME_THING
     final = evidence.copy()
-    for newer in range(1, len(rows)):
-        older = np.flatnonzero(related[newer, :newer] & (dated[rows[:newer]] < dated[rows[newer]]))
-        if len(older) and (best := final[older].max()) >= final[newer]:
+    for newer in older.any(axis=1).nonzero()[0].tolist():
+        if (best := final[older[newer]].max()) >= final[newer]:
             final[newer] = best + _LAST_DIGIT
     added[rows] = final - evidence
     return added
@@ -219,7 +222,7 @@ def evidence_columns(
         certain = np.where(has_vector, certain, 1.0)
     columns = {"prior": SignalColumn(of_store.memories, np.ones(count), before)}
     if asked.terms and chosen is not None:
-        counted = [each.counts(asked.terms, asked.parts) for each in lexicals]
+        counted = WordCounts.together([each.counts(asked.terms, asked.parts) for each in lexicals])
         unknown = round(unknown_share(counted, asked), DECIMALS)
         columns["unknown"] = SignalColumn(unknown, unknown, of_store.unknown * compared, optional=True)
     if query.terms:
