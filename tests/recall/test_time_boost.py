@@ -157,6 +157,36 @@ def test_where_nothing_fits_without_the_time_either_it_is_not_said_that_no_memor
     assert answer.notes[-1] == "Nothing is about that, with the filters or without them; other words may help."
 
 
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("what did we say about the harbour in February?", "the harbour was loud"),
+        ("what have you told me about the harbour in February?", "the harbour was loud"),
+        ("tell me what happened at the harbour bridge in February", "the harbour bridge fell in, we heard"),
+        ("what happened at the harbour bridge in February?", "the harbour bridge fell in, we heard"),
+    ],
+)
+def test_what_was_said_is_of_that_time_and_what_happened_may_be_told_later(query: str, first: str):
+    with Memory(":memory:", embedder=WordEmbedder(1024), clock=HandClock(NOW)) as memory:
+        memory.remember("the harbour was loud", valid_at="2026-02-27")
+        memory.remember("the harbour bridge fell in, we heard", valid_at="2026-03-01")
+        memory.remember("lunch with March Hare", valid_at="2026-03-12")
+        answer = memory.recall(query, min_relevance=0)
+    assert answer[0].text == first
+    (later,) = (hit for hit in answer if "bridge" in hit.text)
+    assert bool(later.explain["time"].contribution) == ("happened" in query)
+
+
+def test_what_was_said_then_is_the_answer_where_something_later_is_near():
+    with Memory(":memory:", embedder=WordEmbedder(1024), clock=HandClock(NOW)) as memory:
+        memory.remember("cheese and olives", valid_at="2026-02-20")
+        memory.remember("the harbour bridge fell in", valid_at="2026-03-01")
+        for query, then in (("what did I say about the bridge in February?", True), ("the bridge in February", False)):
+            answer = memory.recall(query)
+            assert ("cheese and olives" in [hit.text for hit in answer]) == then
+            assert any("is about the rest of the question" in note for note in answer.notes) == then
+
+
 def test_words_that_say_only_how_long_ago_leave_the_search_and_names_stay():
     assert parsed("what did we eat last week").words == ["eat"]
     assert parsed("lunch with the hare in March").words == ["lunch", "hare", "march"]

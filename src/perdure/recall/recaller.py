@@ -400,7 +400,7 @@ class Recaller:
         """
         from perdure.recall.time_search import is_near, rank_by_time
 
-        if query.required is not None or any(is_near(hit.record, query.time_ranges) for hit in fitting):
+        if query.required is not None or any(is_near(hit.record, query) for hit in fitting):
             return mode, fitting
         source, pasts = self._times(request, query, ())
         if source is None:

@@ -17,7 +17,7 @@ from perdure.clock import LOCAL, from_micros
 from perdure.model import Hit, Record
 from perdure.recall.timeline import Span
 from perdure.text.calendar_ranges import INSTANT, day
-from perdure.text.discourse import content_words
+from perdure.text.discourse import asks_what_was_said, content_words
 from perdure.text.entry import columns_of
 from perdure.text.event_expressions import EventMention, find_event
 from perdure.text.preview import when
@@ -63,6 +63,11 @@ class TimeQuestion:
     other_words: tuple[str, ...]
     rest: str
     text: str
+
+    @property
+    def of_what_was_said(self) -> bool:
+        """Whether it asks what was said then: that is of that time alone, where what happened is often told later."""
+        return asks_what_was_said(self.text)
 
     @property
     def content(self) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from perdure.clock import from_micros, to_micros
 from perdure.model import Record
 from perdure.recall.keyword_search import Key
-from perdure.recall.query import SearchRequest
+from perdure.recall.query import ParsedQuery, SearchRequest
 from perdure.recall.ranking import Explanation, Ranked
 from perdure.recall.signals import explain
 from perdure.recall.time_questions import day_of
@@ -53,9 +53,14 @@ class Moments(NamedTuple):
     weights: Sequence[float]
 
 
-def is_near(record: Record, ranges: Sequence[TimeRange]) -> bool:
-    """Whether a memory is of these times or of about these times: what happened is often told later."""
-    return bool(time_column(to_micros(when(record)), ranges, 1.0).share > _NEAR)
+def is_near(record: Record, query: ParsedQuery) -> bool:
+    """Whether a memory is of the times that a question names or of about these times: what happened is often told
+    later, what was said is not.
+    """
+    dated, ranges = to_micros(when(record)), query.time_ranges
+    if query.times is not None and query.times.of_what_was_said:
+        return bool(within(dated, ranges))
+    return bool(time_column(dated, ranges, 1.0).share > _NEAR)
 
 
 def rank_by_time(

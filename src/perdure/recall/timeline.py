@@ -97,6 +97,8 @@ def time_evidence(dated: Values, query: ParsedQuery, about: Values, says: Values
     near: Any = column.raw
     said: Any = says * (near <= _YEAR_DAYS)
     share: Any = column.share
+    if query.times is not None and query.times.of_what_was_said:
+        share = share * (near == 0)
     weight = TIME * query.time_weight * about * (1.0 + _MORE_SURELY * said)
     return column._replace(share=share + (1.0 - share) * said, weight=weight)
 
