@@ -292,9 +292,11 @@ def features(draw: st.DrawFn, count: int) -> ConversationFeatures:
 
     around = draw(st.lists(st.integers(-1, count - 1), min_size=2 * REACH * count, max_size=2 * REACH * count))
     asking, whole, worth = some(st.floats(0, 1)), some(st.floats(0, 1)), some(st.floats(0, 20))
-    meant, assistant, person, dated, learned, by_name = (some(st.booleans()) for _ in range(6))
+    meant, assistant, person, dated, learned, by_name, introduced = (some(st.booleans()) for _ in range(7))
     near = np.array(around, np.int32).reshape(2 * REACH, count)
-    return ConversationFeatures(near, asking, meant, assistant & ~meant, whole, person, dated, learned, by_name, worth)
+    return ConversationFeatures(
+        near, asking, meant, assistant & ~meant, whole, person, dated, learned, by_name, introduced & by_name, worth
+    )
 
 
 def with_conversation(own: np.ndarray, around: ConversationFeatures, weight: float = 1.0) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -41,13 +40,7 @@ def test_the_whole_word_comes_before_its_parts(shelf: Memory, query: str, whole:
     assert texts(shelf.recall(query)) == [whole, parts]
 
 
-def marked(query: str, *texts: str) -> Any:
-    """A name that the model takes for its parts is not found first yet: among few memories words count for little."""
-    marks = pytest.mark.xfail(strict=True, reason="words count for little beside a model")
-    return pytest.param(query, *texts, marks=marks if "Mary McDonald has diabetes" in texts else ())
-
-
-@pytest.mark.parametrize(("query", "whole", "parts"), [marked(*case) for case in MIXED])
+@pytest.mark.parametrize(("query", "whole", "parts"), MIXED)
 def test_with_a_model_the_whole_word_comes_first_as_well(query: str, whole: str, parts: str):
     with Memory(":memory:") as memory:
         memory.remember(whole)

@@ -187,3 +187,15 @@ def test_what_somebody_said_at_a_time_is_asked_for_by_the_name_they_gave(memory:
 def test_a_question_that_is_nothing_but_the_name_finds_who_gave_it(memory: Memory):
     tell(memory, "c", [LEIPZIG, "I'm Jonas", "Trains were late again"])
     assert first(memory.recall("Who is Jonas?", min_relevance=0)) == "I'm Jonas"
+
+
+def test_of_several_people_the_one_who_gave_the_name_is_meant_though_another_says_more_of_the_words(memory: Memory):
+    talk = memory.conversation("c")
+    for speaker, text in (
+        ("S1", "Hi, I'm Bo"), ("S2", "I'm Cleo"), ("S1", "I keep the red bicycle down in the dry shed"),
+        ("S2", "Mine, the bicycle, I keep up in the attic"),
+    ):  # fmt: skip
+        talk.add_message("user", text, speaker=speaker)
+    memory.work()
+    assert "attic" in first(memory.recall("Where does Cleo keep the red bicycle?", min_relevance=0))
+    assert "shed" in first(memory.recall("Where does Bo keep the bicycle?", min_relevance=0))

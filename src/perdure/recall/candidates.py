@@ -346,7 +346,7 @@ class Retriever:
         conversation, embedding = snapshot.conversation, self.embedding
         if conversation is None or embedding is None:
             return None
-        named = by_name = tells_when = np.zeros(len(rows), np.bool_)
+        named = by_name = introduced = tells_when = np.zeros(len(rows), np.bool_)
         if asks_when(self.query.text):
             tells_when = snapshot.lexical.holding_any(_TELLING_WHEN)[rows]
         if embedding.speakers:
@@ -358,6 +358,7 @@ class Retriever:
             named = by_name = conversation.said_by(rows, embedding.speakers) | (unsaid & holding)
             if not embedding.speakers.isdisjoint(ROLES):
                 by_name = conversation.said_by(rows, embedding.speakers.difference(ROLES))
+            introduced = by_name if embedding.unsaid else introduced
         neighbours = conversation.neighbours(rows)
         by_distance = [neighbours[[before, REACH + before]] for before in range(REACH)]
         return ConversationFeatures.of(
@@ -368,6 +369,7 @@ class Retriever:
             worth_around=snapshot.lexical.worth_around(self.query.terms, rows, by_distance, counts),
             named=named,
             by_name=by_name,
+            introduced=introduced,
             roles=meant_roles(self.query.text),
             tells_when=tells_when,
         )

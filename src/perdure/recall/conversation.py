@@ -21,6 +21,8 @@ from perdure.recall.relevance import (
     ASKING,
     ASSISTANT,
     BRIEF,
+    BRIEF_OF_SPEAKER,
+    INTRODUCED,
     MEANT,
     NEIGHBOUR,
     TELLS_WHEN,
@@ -278,8 +280,8 @@ class ConversationFeatures:
     """Of each candidate: the positions of its neighbours among the candidates (-1: none), the share of it that asks,
     whether the query means who says it, whether an assistant says it that is not meant, how much of a whole turn it
     is, whether a person says it and not a role, whether it tells a time that the query asks for, whether it was learned
-    from the conversation, whether the query means who says it by their name, and what those words of the query are
-    worth that it lacks and its neighbours hold.
+    from the conversation, whether the query means who says it by their name, and that one which they gave
+    to themselves, and what those words of the query are worth that it lacks and its neighbours hold.
     """
 
     neighbours: NDArray[np.int32]
@@ -291,6 +293,7 @@ class ConversationFeatures:
     tells_when: NDArray[np.bool_]
     learned: NDArray[np.bool_]
     by_name: NDArray[np.bool_]
+    introduced: NDArray[np.bool_]
     worth_around: NDArray[np.float64]
 
     @classmethod
@@ -303,12 +306,14 @@ class ConversationFeatures:
         *,
         named: NDArray[np.bool_],
         by_name: NDArray[np.bool_],
+        introduced: NDArray[np.bool_],
         roles: Collection[Role],
         tells_when: NDArray[np.bool_],
         worth_around: NDArray[np.float64],
     ) -> ConversationFeatures:
         """Of candidate rows in ascending order and their neighbours; one that is no candidate does not count. `lengths`
-        are the words of each, `named` who is named, `by_name` who is named as a person, `roles` who is meant besides.
+        are the words of each, `named` who is named, `by_name` who is named as a person, `introduced` by a name that
+        they gave to themselves, `roles` who is meant besides.
         """
         # One place more than there are rows, so that -1 falls on it.
         places = np.full(len(index.numbers) + 1, -1, np.int32)
@@ -318,16 +323,18 @@ class ConversationFeatures:
         in_session = index.group[rows] != NOBODY
         # What nobody said, such as a note or a fact, is as long as it has to be.
         is_said = in_session | (index.speaker[rows] != NOBODY)
+        person = ~index.in_role(rows, get_args(Role))
         return cls(
             places[neighbours],
             index.question_share[rows].astype(np.float64),
             meant,
             by_assistant & ~meant,
             np.where(is_said, ((lengths.astype(np.float64) - _PREFIX_WORDS) / WHOLE_TURN).clip(0.0, 1.0), 1.0),
-            ~index.in_role(rows, get_args(Role)),
+            person,
             tells_when,
             (index.conversation[rows] != NOBODY) & ~in_session,
             by_name,
+            introduced,
             worth_around,
         )
 
@@ -336,7 +343,7 @@ class ConversationFeatures:
         """Of candidates that stand in no conversation."""
         no, nothing = np.zeros(count, np.bool_), np.zeros(count)
         nobody = np.full((2 * REACH, count), -1, np.int32)
-        return cls(nobody, nothing, no, no, np.ones(count), no, no, no, no, nothing)
+        return cls(nobody, nothing, no, no, np.ones(count), no, no, no, no, no, nothing)
 
     @classmethod
     def joined(cls, parts: Sequence[ConversationFeatures]) -> ConversationFeatures:
@@ -356,24 +363,36 @@ class ConversationFeatures:
             np.concatenate([part.tells_when for part in parts]),
             np.concatenate([part.learned for part in parts]),
             np.concatenate([part.by_name for part in parts]),
+            np.concatenate([part.introduced for part in parts]),
             np.concatenate([part.worth_around for part in parts]),
         )
 
 
 def conversation_columns(
-    evidence: NDArray[np.float64], features: ConversationFeatures, weight: float, word_weight: float
+    evidence: NDArray[np.float64],
+    features: ConversationFeatures,
+    weight: float,
+    word_weight: float,
+    *,
+    asks_who: bool = False,
 ) -> dict[str, SignalColumn]:
     """What the conversation adds to the evidence that each candidate has by itself. `word_weight` is what a unit of
-    BM25 adds.
+    BM25 adds. `asks_who`: nothing is asked but who somebody is.
     """
+    brief = np.where(features.by_name & ~features.introduced, BRIEF_OF_SPEAKER, BRIEF) if asks_who else BRIEF
     # All that a user says is said by the user: that makes nothing an answer.
     meant = features.meant & (features.by_name | (evidence >= 0))
     own = {
-        "named": SignalColumn(features.meant, meant.astype(float), weight * MEANT, optional=True),
+        "named": SignalColumn(
+            features.meant,
+            meant.astype(float),
+            weight * np.where(features.introduced & features.person, INTRODUCED, MEANT),
+            optional=True,
+        ),
         "assistant": SignalColumn(
             features.assistant, features.assistant.astype(float), weight * ASSISTANT, optional=True
         ),
-        "brief": SignalColumn(1.0 - features.whole, 1.0 - features.whole, weight * BRIEF, optional=True),
+        "brief": SignalColumn(1.0 - features.whole, 1.0 - features.whole, weight * brief, optional=True),
         "when": SignalColumn(
             features.tells_when, features.tells_when.astype(float), weight * TELLS_WHEN, optional=True
         ),

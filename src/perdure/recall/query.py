@@ -60,6 +60,9 @@ _MAY_NAME_A_TIME: Final = pattern(
 )
 # It names one thing, as `100`, `2023` and `18th` do not.
 _CODE: Final = pattern("(?=.*[0-9])(?!(?:19|20)[0-9][0-9]$|[0-9]+[a-z]{1,2}$).{4}")
+# Of more words than these a sentence is made.
+_MOST_LOOKED_UP: Final = 3
+_ASKS_WHO: Final = pattern(r"\s*(?:[Ww]ho|[Ww]hat)(?:\s+(?:is|was|are|were|about)|.s)\s+(?:the\s+)?")
 # Who asks so asks for what held once.
 _ASKS_FOR_THE_PAST: Final = pattern(
     r"\b(?:before|previous|previously|former|formerly|used to|original|originally|in the past|first|back then)\b"
@@ -252,6 +255,7 @@ class ParsedQuery:
     word_count: int = 0
     is_prompt: bool = False
     clauses: tuple[str, ...] = ()
+    is_lookup: bool = False
     stems: tuple[str, ...] = field(init=False)
     terms: list[int] = field(init=False)
     codes: list[int] = field(init=False)
@@ -300,6 +304,16 @@ class ParsedQuery:
         return replace(self, words=(sorted(holding, key=holding.__getitem__) or self.words)[:MAX_QUERY_WORDS])
 
 
+def looks_up(text: str, telling: Sequence[str]) -> bool:
+    """Whether a text is telling words alone and no question, or asks who or what bears a name."""
+    asks_who = _ASKS_WHO.match(text)
+    if asks_who is None and "?" in text:
+        return False
+    rest = text[asks_who.end() :] if asks_who else text
+    is_named = asks_who is None or all(word[0].isupper() for word in rest.split() if word[0].isalpha())
+    return is_named and len(all_words(rest)) == len(telling)
+
+
 def meeting_requirements(
     required: RequiredTerms, numbers: Iterable[int], fetch: Callable[[Sequence[int]], Iterable[Record]]
 ) -> tuple[list[int], tuple[str, ...]]:
@@ -341,6 +355,8 @@ def parse_query(request: SearchRequest) -> ParsedQuery:
     ranges = times.ranges if times else ()
     text = quoted.text or " ".join(concepts)
     parsed = ParsedQuery(text, words, required, ranges, times, request.recipe.time_weight)
+    if request.is_question and 0 < len(words) <= _MOST_LOOKED_UP:
+        parsed = replace(parsed, is_lookup=looks_up(unquoted, words))
     if request.recipe.is_relevance and not request.is_question:
         from perdure.text.clauses import clauses
 

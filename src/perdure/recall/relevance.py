@@ -50,6 +50,9 @@ _WORDS_LEAST: Final = 0.008
 _PAGES: Final = 500
 _BOOK: Final = 40_000
 _COUNTED_OF_EACH: Final = 40
+# What it adds to hold a few words that are looked up, if nothing else holds them: who asks for `McDonald` asks for no
+# likeness of it. Questions are asked in other words than they are answered, and gain nothing by it.
+LOOKED_UP: Final = 1.5
 # A prompt says more than one thing and in passing much else: how many times as much its words count as those of a
 # question, and what the meaning of its nearest clause adds, as far as it is nearer than one that is said in passing.
 PROMPT_WORDS: Final = 2.0
@@ -80,9 +83,14 @@ _BY_CHANCE: Final = 0.125
 # In a conversation: that who is meant says it, that it is told by an assistant and not asked of it, that it only asks,
 # that it is a word or two, that it tells a time where it is asked when.
 MEANT: Final = 0.2
+# The same of one of several people, by a name that they gave to themselves: what they say does not bear it, so that
+# neither words nor meaning tell them from the others.
+INTRODUCED: Final = 0.8
 ASSISTANT: Final = -1.0
 ASKING: Final = -0.2
 BRIEF: Final = -0.2
+# The same where nothing is asked but who somebody is whose name stands before all that they say: it is near to that.
+BRIEF_OF_SPEAKER: Final = -1.0
 TELLS_WHEN: Final = 0.3
 # How much of what its best neighbour has in advance of it a turn between people gains, and how much if it follows a
 # question.
@@ -154,6 +162,14 @@ def unknown_share(counts: WordCounts, query: ParsedQuery) -> float:
         containing = holding.get(term, 0)
         worths[term] = math.log1p((documents - containing + 0.5) / (containing + 0.5))
     return sum(map(worths.__getitem__, unknown)) / sum(worths.values())
+
+
+def rarity(counts: WordCounts, terms: Sequence[int]) -> float:
+    """How rare these words are together: 1 if no memory holds any."""
+    documents = counts.documents + _IMAGINED
+    held = [counts.containing.get(term, 0) for term in terms]
+    worths = [math.log1p((documents - containing + 0.5) / (containing + 0.5)) for containing in held]
+    return sum(worths) / (len(worths) * math.log1p(2 * documents + 1))
 
 
 def word_worths(counts: WordCounts, query: ParsedQuery) -> list[list[float]]:

@@ -21,6 +21,7 @@ from perdure.recall.relevance import (
     CLAUSE_IN_PASSING,
     EQUALLY,
     FLOOR,
+    LOOKED_UP,
     MEANING,
     PROMPT_WORDS,
     REQUIRED,
@@ -30,6 +31,7 @@ from perdure.recall.relevance import (
     evidence_by_words,
     evidence_of_sentence,
     meaning,
+    rarity,
     relevance,
     store_evidence,
     unknown_share,
@@ -42,6 +44,8 @@ from perdure.recall.top_k import top_k_newest
 from perdure.text.bm25 import WordCounts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from perdure.embed.choice import Chosen
@@ -207,9 +211,13 @@ def evidence_columns(
     by_words_alone = not has_vector.all()
     # One number stands for all candidates where each has a vector.
     compared = has_vector if by_words_alone else 1.0
-    tells_more = query.time_ranges or asked.sentences or asked.codes
+    tells_more = query.time_ranges or asked.sentences or asked.codes or asked.is_lookup
     coverages, counts = coverage_of(candidates, asked) if by_words_alone or tells_more else (by_words[np.newaxis], None)
     coverage = coverages[0]
+    features = candidates.conversation
+    asks_who = asked.is_lookup and features is not None and bool(features.by_name.any())
+    if counts is not None and asked.is_lookup and not asks_who:
+        each_word = each_word + 2 * weights.get("keyword", 0.0) * LOOKED_UP * rarity(counts, asked.terms) * coverage
     if query.time_ranges:
         # A word of the time, which stands in the date of a memory, says no more than the time itself.
         by_words = by_words * (coverage > 0)
@@ -230,10 +238,10 @@ def evidence_columns(
         columns["keyword"] = SignalColumn(keyword, by_words, each_word, ranks)
     if chosen is not None:
         columns |= meaning_columns(candidates, chosen, weights.get("vector", 0.0), compared)
-    features = candidates.conversation
     if features is not None and recipe.conversation_weight:
         evidence = np.asarray(total_of(columns), np.float64)
-        columns |= conversation_columns(evidence, features, recipe.conversation_weight, of_bm25)
+        weight = recipe.conversation_weight
+        columns |= conversation_columns(evidence, features, weight, of_bm25, asks_who=asks_who)
     if features is not None and recipe.learned_discount:
         learned = features.learned.astype(np.float64)
         columns["learned"] = SignalColumn(learned, learned, -recipe.learned_discount * MEANING, optional=True)
@@ -243,8 +251,13 @@ def evidence_columns(
         columns["sentence"] = SignalColumn(more, more, 1.0, optional=True)
     if query.time_ranges:
         columns["time"] = time_of(candidates, query, about_the_rest(total_of(columns), coverage))
-    # As much of the evidence counts as is certain of each candidate; the floor stays where it is. Of a memory without a
-    # vector all of it counts.
+    return as_certain(columns, certain)
+
+
+def as_certain(columns: Mapping[str, SignalColumn], certain: Values) -> dict[str, SignalColumn]:
+    """As much of the evidence as is certain of each candidate; the floor stays where it is. Of a memory without a
+    vector all of it counts.
+    """
     scaled = {
         name: SignalColumn(column.raw, column.share, column.weight * certain, *column[3:])
         for name, column in columns.items()
