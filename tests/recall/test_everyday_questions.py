@@ -18,6 +18,7 @@ import pytest
 
 from perdure import Memory
 from perdure.embed.local import LocalEmbedder, unavailable
+from perdure.ids import LEARNED
 from perdure.model import Recall
 
 pytestmark = pytest.mark.skipif(unavailable() is not None, reason="the local model is not installed")
@@ -33,8 +34,16 @@ NOT_YET: Mapping[str, str] = {
     "did I sell anything?": "what was bought is before what was paid for, by 0.02",
     "everything about zebras": "among a dozen memories one about tomatoes is just above the floor",
     "when does Cleo clean?": "the cleaning day of the other one is before hers, which says nothing of cleaning",
-    "what did I say about my job in October?": "that a notice is about a job is not seen, and `work` is",
     "what kind of books do I like?": "that a message chose what another proposed is not seen",
+    "Wo arbeitet Hanne?": "the model knows German a little: her name is nearer than her work",
+    "Was mag mein Sohn nicht essen?": "that `er` is the son of whom was spoken before is not seen",
+    "O que não posso comer?": "the model knows Portuguese a little",
+    "how old am I?": "an age in a request is below a plan for the week, by 0.02",
+    "who do I look after?": "whom somebody cares for stands in passing in a request, and is below the floor",
+    "who bakes for the wedding?": "that an aunt's name answers the question before it is not seen enough, by 0.03",
+    "which of Tom's people must be invited?": "what another one wants is before it, by 0.01",
+    "which room is draughty?": "a window that does not close is not taken for a draught",
+    "how do I turn a feature off without shipping?": "what blocks the exports is before it, by 0.05",
 }
 
 ROOMS = ("kitchen", "workshop", "stable", "library", "cellar", "orchard", "laundry", "boathouse", "attic", "nursery")
@@ -102,15 +111,23 @@ def whole(text: str) -> str:
     return text.replace("{20 kB of other paragraphs}", other_paragraphs())
 
 
-def shown(answer: Recall, places: Mapping[int, int]) -> list[tuple[int, float]]:
-    """The place and the relevance of each hit, episodes and other records that were made of messages left out."""
-    return [(places[hit.record.number], hit.relevance) for hit in answer if hit.record.number in places]
+def shown(memory: Memory, answer: Recall, places: Mapping[int, int]) -> list[tuple[int, float]]:
+    """The place and the relevance of each hit. A fact stands where the message does from which it was learned, if no
+    other was said at that moment; other records that were made of messages are left out.
+    """
+    said = [(memory.get(number).valid_at, place) for number, place in places.items()]
+    found: dict[int, float] = {}
+    for hit in answer:
+        at = [place for moment, place in said if moment == hit.record.valid_at]
+        if hit.record.number in places or (hit.record.source == LEARNED and len(at) == 1):
+            found.setdefault(places.get(hit.record.number, at[0]), hit.relevance)
+    return list(found.items())
 
 
 @pytest.mark.parametrize("case", questions(NOT_YET))
 def test_an_everyday_question_is_answered(stores: Stores, case: Mapping[str, Any]):
     memory, places = stores[case["store"]]
-    hits = shown(memory.recall(case["question"]), places)
+    hits = shown(memory, memory.recall(case["question"]), places)
     order = [place for place, _ in hits]
     if case.get("empty"):
         assert order == []
