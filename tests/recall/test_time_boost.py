@@ -162,7 +162,7 @@ def test_where_nothing_fits_without_the_time_either_it_is_not_said_that_no_memor
     [
         ("what did we say about the harbour in February?", "the harbour was loud"),
         ("what have you told me about the harbour in February?", "the harbour was loud"),
-        ("tell me what happened at the harbour bridge in February", "the harbour bridge fell in, we heard"),
+        ("can you tell me what happened at the harbour bridge in February", "the harbour bridge fell in, we heard"),
         ("what happened at the harbour bridge in February?", "the harbour bridge fell in, we heard"),
     ],
 )

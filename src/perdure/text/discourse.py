@@ -33,12 +33,13 @@ _PHRASES: Final = re.compile(
     r"|key\s+(?:points?|topics?|things)|walk\s+me\s+through|like\s+to|w(?:as|ere)\s+(?:it\s+)?like(?=\W*$)|refresh\s+my\s+memory|how\s+much\s+do\s+you|have\s+a\s+look)\b",
     re.IGNORECASE,
 )
-_SPEECH: Final = "say|said|tell|told|mention(?:ed)?|talk(?:ed)?|discuss(?:ed)?|chat(?:ted)?|speak|spoken?"
-# `Tell me` only asks, who `had to say goodbye` took leave, and of `did she mention doing` and `did she say that` the
-# time may be that of what is told; `did I tell you about` and `we discussed` are about what was said.
+_SAID: Final = "said|told|mentioned|talked|discussed|chatted|spoken?"
+# `Can you tell me` only asks, who `had to say goodbye` took leave; of `did she mention doing` and `did she say that`
+# the time may be that of what is told; `did I tell you about` and `we discussed` are about what was said.
 _ASKS_WHAT_WAS_SAID: Final = re.compile(
-    r"\b(?:(?:did|have|has|had)\s+(?!to\b)\w+(?:\s+and\s+\w+)?|i|we|you|he|she|they)\s+"
-    rf"(?:{_SPEECH})\b(?!\s+(?:that|\w+ing)\b)",
+    r"\b(?:(?:did|have|has|had)\s+(?!to\b)\w+(?:\s+and\s+\w+)?\s+"
+    rf"(?:say|tell|mention|talk|discuss|chat|speak|{_SAID})|(?:i|we|you|he|she|they)\s+(?:{_SAID}))"
+    r"\b(?!\s+(?:that|\w+ing)\b)",
     re.IGNORECASE,
 )
 # These ask for something in particular: a place, a person, a reason.
