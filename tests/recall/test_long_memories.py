@@ -101,6 +101,23 @@ def test_the_last_paragraph_of_a_long_message_is_found_by_its_meaning(path: Path
 
 
 @NEEDS_MODEL
+def test_the_last_paragraph_of_what_an_assistant_said_at_length_is_found_too(path: Path, local: LocalEmbedder):
+    text = long_text()
+    with Memory(path, embedder=local) as memory:
+        talk = memory.conversation("letters")
+        for role, said in (
+            ("user", "Please sum up all my letters of the last months."), ("assistant", text),
+            ("user", "Thank you, that is all that I wanted."), ("assistant", "You are welcome."),
+        ):  # fmt: skip
+            talk.add_message(role, said)
+        memory.work()
+        (hit,) = (hit for hit in memory.recall(QUESTION) if hit.text == text)
+        assert hit.passage is not None
+        assert LAST in text[slice(*hit.passage)]
+        assert "You are welcome." not in [hit.text for hit in memory.recall(QUESTION)]
+
+
+@NEEDS_MODEL
 def test_the_command_line_shows_the_passage_that_was_found(path: Path, local: LocalEmbedder):
     with Memory(path, embedder=local) as memory:
         memory.remember(long_text())

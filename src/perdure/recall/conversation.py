@@ -22,13 +22,14 @@ from perdure.recall.relevance import (
     ASSISTANT,
     BRIEF,
     BRIEF_OF_SPEAKER,
+    FLOOR,
     INTRODUCED,
     MEANT,
     NEIGHBOUR,
     TELLS_WHEN,
     WHOLE_TURN,
 )
-from perdure.recall.signals import DECIMALS, SignalColumn
+from perdure.recall.signals import DECIMALS, SignalColumn, total_of
 from perdure.text.patterns import pattern
 from perdure.text.persons import ROLES, Role
 from perdure.text.stopwords import STOPWORDS
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 REACH: Final = 2
 # The code of a row without a speaker or a session.
 NOBODY: Final = -1
+# Of two things that an assistant said and that are just found, the better one stays before the other by this share.
+_STILL_BETTER: Final = 0.02
 # The words of a turn that only say when it was and who said it.
 _PREFIX_WORDS: Final = 4
 
@@ -398,6 +401,7 @@ def conversation_columns(
         ),
         "asking": SignalColumn(features.question_share, features.question_share, weight * ASKING, optional=True),
     }
+    own_evidence = evidence
     for column in own.values():
         evidence = evidence + np.asarray(column.weight * column.share)
     around = features.neighbours
@@ -406,10 +410,27 @@ def conversation_columns(
     lent = features.whole * features.person * (ahead * features.person[around]).max(axis=0, initial=0.0)
     answered = features.whole * ahead[0] * features.question_share[around[0]]
     words_around = features.whole * features.worth_around
-    return own | {
+    lends = {
         "neighbours": SignalColumn(lent, lent.round(DECIMALS), weight * NEIGHBOUR, optional=True),
         "answering": SignalColumn(answered, answered.round(DECIMALS), weight * ANSWERING, optional=True),
         "around": SignalColumn(
             features.worth_around, words_around.round(DECIMALS), weight * word_weight, optional=True
         ),
     }
+    columns = own | lends
+    if features.assistant.any():
+        lost = own_evidence + np.asarray(total_of(columns))
+        columns["assistant"] = still_found(own["assistant"], own_evidence, lost, features.whole)
+    return columns
+
+
+def still_found(
+    assistant: SignalColumn, before: NDArray[np.float64], after: NDArray[np.float64], whole: NDArray[np.float64]
+) -> SignalColumn:
+    """What it takes from a message that an assistant says it. What is more than a phrase, and fits by its evidence
+    before that, is still found: behind what others said, the better ones first.
+    """
+    lifted = np.maximum(FLOOR + _STILL_BETTER * (before - FLOOR) - after, 0.0) * ((before > FLOOR) & (whole == 1.0))
+    taken = -np.asarray(assistant.weight * assistant.share)
+    share = np.where(taken > 0, np.maximum(1.0 - lifted / np.maximum(taken, 1e-9), 0.0), 0.0)
+    return assistant._replace(share=share * np.asarray(assistant.share))
