@@ -1,6 +1,7 @@
 """Everyday questions to small stores: which memory is first, what stays below one half, and what nobody can answer.
 
-The stores and questions are in `everyday.json`, written before the ranking that they judge. The memories of a store are
+The stores and questions are in `everyday.json`, written before the ranking that they judge, and in
+`everyday_further.json`, written later and before they were asked, but for the last nine. The memories of a store are
 numbered from 1 in their order.
 """
 
@@ -23,7 +24,10 @@ from perdure.model import Recall
 
 pytestmark = pytest.mark.skipif(unavailable() is not None, reason="the local model is not installed")
 
-EVERYDAY = json.loads(Path(__file__).with_name("everyday.json").read_text(encoding="utf-8"))
+FILES = [Path(__file__).with_name(f"{name}.json") for name in ("everyday", "everyday_further")]
+EVERYDAY, FURTHER = (json.loads(file.read_text(encoding="utf-8")) for file in FILES)
+STORES = EVERYDAY["stores"] | FURTHER["stores"]
+QUESTIONS = [*EVERYDAY["questions"], *FURTHER["questions"]]
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
 ANSWERS_IT = 0.5
 
@@ -62,9 +66,7 @@ def other_paragraphs(size: int = 20_000) -> str:
 def questions(known: Mapping[str, str] = MappingProxyType({})) -> list[Any]:
     """The questions as parameters. Those that are known to fail today are marked with the reason, strictly."""
     marks = {question: pytest.mark.xfail(strict=True, reason=reason) for question, reason in known.items()}
-    return [
-        pytest.param(case, id=case["question"], marks=marks.get(case["question"], ())) for case in EVERYDAY["questions"]
-    ]
+    return [pytest.param(case, id=case["question"], marks=marks.get(case["question"], ())) for case in QUESTIONS]
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +84,7 @@ class Stores:
     def __getitem__(self, name: str) -> tuple[Memory, dict[int, int]]:
         """The store of that name, and the number in `everyday.json` of each of its memories."""
         if name not in self._open:
-            self._open[name] = self._made(EVERYDAY["stores"][name])
+            self._open[name] = self._made(STORES[name])
         return self._open[name]
 
     def _made(self, store: Mapping[str, Any]) -> tuple[Memory, dict[int, int]]:

@@ -305,10 +305,8 @@ class ParsedQuery:
 
 
 def looks_up(text: str, telling: Sequence[str]) -> bool:
-    """Whether a text is telling words alone and no question, or asks who or what bears a name."""
+    """Whether a text is telling words alone, or asks who or what bears a name. Other questions are not given."""
     asks_who = _ASKS_WHO.match(text)
-    if asks_who is None and "?" in text:
-        return False
     rest = text[asks_who.end() :] if asks_who else text
     is_named = asks_who is None or all(word[0].isupper() for word in rest.split() if word[0].isalpha())
     return is_named and len(all_words(rest)) == len(telling)
@@ -355,7 +353,7 @@ def parse_query(request: SearchRequest) -> ParsedQuery:
     ranges = times.ranges if times else ()
     text = quoted.text or " ".join(concepts)
     parsed = ParsedQuery(text, words, required, ranges, times, request.recipe.time_weight)
-    if request.is_question and 0 < len(words) <= _MOST_LOOKED_UP:
+    if request.is_question and 0 < len(words) <= _MOST_LOOKED_UP and ("?" not in unquoted or _ASKS_WHO.match(unquoted)):
         parsed = replace(parsed, is_lookup=looks_up(unquoted, words))
     if request.recipe.is_relevance and not request.is_question:
         from perdure.text.clauses import clauses

@@ -15,11 +15,11 @@ numbers and on arrays alike, so that a search from disk and one in memory come t
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from perdure.model import MIN_RELEVANCE
+from perdure.recall.signals import DECIMALS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,7 +135,6 @@ _DECIMALS: Final = 4
 
 _DOCUMENTS_OF: Final = attrgetter("documents")
 _WORDS_OF: Final = attrgetter("words")
-_STORES_KEPT: Final = 64
 
 
 class StoreEvidence(NamedTuple):
@@ -161,7 +160,7 @@ def unknown_share(counts: WordCounts, query: ParsedQuery) -> float:
     for term in query.terms:
         containing = holding.get(term, 0)
         worths[term] = math.log1p((documents - containing + 0.5) / (containing + 0.5))
-    return sum(map(worths.__getitem__, unknown)) / sum(worths.values())
+    return round(sum(map(worths.__getitem__, unknown)) / sum(worths.values()), DECIMALS)
 
 
 def rarity(counts: WordCounts, terms: Sequence[int]) -> float:
@@ -226,12 +225,7 @@ def meaning(cosine: Values, unrelated: float) -> Values:
 
 def store_evidence(places: Sequence[Lexical]) -> StoreEvidence:
     """For the memories of these places together."""
-    return _evidence_of_size(sum(map(_DOCUMENTS_OF, places)), sum(map(_WORDS_OF, places)))
-
-
-# A recall asks more than once, and the next one of the same store.
-@lru_cache(maxsize=_STORES_KEPT)
-def _evidence_of_size(memories: int, words: int) -> StoreEvidence:
+    memories, words = sum(map(_DOCUMENTS_OF, places)), sum(map(_WORDS_OF, places))
     length = min(max(words / max(memories, 1), _SHORT), _LONG_TEXT)
     long = min(memories / _CROWD, 1.0) * math.log(length / _SHORT)
     size = math.log(min(max(memories, _NOTEBOOK), _MANY) / _NOTEBOOK)

@@ -44,8 +44,6 @@ from perdure.recall.top_k import top_k_newest
 from perdure.text.bm25 import WordCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from perdure.embed.choice import Chosen
@@ -200,7 +198,7 @@ def evidence_columns(
 ) -> dict[str, SignalColumn]:
     """What speaks for each candidate, in log-odds."""
     count, keyword, has_vector = len(candidates.number), candidates.keyword, candidates.has_vector
-    asked = query.content if query.time_ranges else query
+    features, asked = candidates.conversation, query.content if query.time_ranges else query
     lexicals = [partition.snapshot.lexical for partition, _ in candidates.parts]
     of_store = store_evidence(lexicals)
     weights = effective_weights(recipe, keyword=bool(query.terms), vector=chosen is not None)
@@ -214,7 +212,6 @@ def evidence_columns(
     tells_more = query.time_ranges or asked.sentences or asked.codes or asked.is_lookup
     coverages, counts = coverage_of(candidates, asked) if by_words_alone or tells_more else (by_words[np.newaxis], None)
     coverage = coverages[0]
-    features = candidates.conversation
     asks_who = asked.is_lookup and features is not None and bool(features.by_name.any())
     if counts is not None and asked.is_lookup and not asks_who:
         each_word = each_word + 2 * weights.get("keyword", 0.0) * LOOKED_UP * rarity(counts, asked.terms) * coverage
@@ -230,8 +227,8 @@ def evidence_columns(
         certain = np.where(has_vector, certain, 1.0)
     columns = {"prior": SignalColumn(of_store.memories, np.ones(count), before)}
     if asked.terms and chosen is not None:
-        counted = WordCounts.together([each.counts(asked.terms, asked.parts) for each in lexicals])
-        unknown = round(unknown_share(counted, asked), DECIMALS)
+        counted = [each.counts(asked.terms, asked.parts) for each in lexicals]
+        unknown = unknown_share(counted[0] if len(counted) == 1 else WordCounts.together(counted), asked)
         columns["unknown"] = SignalColumn(unknown, unknown, of_store.unknown * compared, optional=True)
     if query.terms:
         ranks = Ranks(candidates.partition, candidates.number, keyword, candidates.by_keyword)
@@ -240,8 +237,7 @@ def evidence_columns(
         columns |= meaning_columns(candidates, chosen, weights.get("vector", 0.0), compared)
     if features is not None and recipe.conversation_weight:
         evidence = np.asarray(total_of(columns), np.float64)
-        weight = recipe.conversation_weight
-        columns |= conversation_columns(evidence, features, weight, of_bm25, asks_who=asks_who)
+        columns |= conversation_columns(evidence, features, recipe.conversation_weight, of_bm25, asks_who=asks_who)
     if features is not None and recipe.learned_discount:
         learned = features.learned.astype(np.float64)
         columns["learned"] = SignalColumn(learned, learned, -recipe.learned_discount * MEANING, optional=True)
@@ -251,13 +247,8 @@ def evidence_columns(
         columns["sentence"] = SignalColumn(more, more, 1.0, optional=True)
     if query.time_ranges:
         columns["time"] = time_of(candidates, query, about_the_rest(total_of(columns), coverage))
-    return as_certain(columns, certain)
-
-
-def as_certain(columns: Mapping[str, SignalColumn], certain: Values) -> dict[str, SignalColumn]:
-    """As much of the evidence as is certain of each candidate; the floor stays where it is. Of a memory without a
-    vector all of it counts.
-    """
+    # As much of the evidence counts as is certain of each candidate; the floor stays where it is. Of a memory without a
+    # vector all of it counts.
     scaled = {
         name: SignalColumn(column.raw, column.share, column.weight * certain, *column[3:])
         for name, column in columns.items()
