@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 # Up to here comparing exactly is as fast.
 EXACT_ROWS: Final = 4096
-# How many rows are compared by bytes after the first look. Of real vectors 0.998 of the ten nearest were found so, and
-# of a million made-up ones at least 0.995.
+# How many rows are compared by bytes, or exactly, after the first look. Of real vectors 0.998 of the ten nearest were
+# found so, and of a million made-up ones at least 0.995.
 _LEAST_RESCORED: Final = 400
 _RESCORED_SHARE: Final = 500
 _RESCORED_PER_WANTED: Final = 4
@@ -41,7 +41,9 @@ _MORE: Final = 4
 _ENCODED_AT_ONCE: Final = 8192
 _COMPARED_AT_ONCE: Final = 1 << 15
 _ROUNDED_AT_ONCE: Final = 512
-# Of those compared by bytes, so many are compared exactly at last.
+# Among more rows than these, bytes are compared first: they lie nearer to each other. Of those so many are compared
+# exactly at last.
+_BY_BYTES: Final = 200_000
 _EXACT_PER_WANTED: Final = 2
 _LEAST_EXACT: Final = 50
 _MOST_ROUNDED: Final = 127
@@ -332,14 +334,19 @@ class Vectors:
         count = min(count, number)
         signs, seen = self.signs, self.signs.look(query, possible, number, count)
         looked_at = max(_LEAST_RESCORED + len(possible) // _RESCORED_SHARE, _RESCORED_PER_WANTED * count)
+        is_exact = signs.cells is None and len(possible) <= _BY_BYTES
         while True:
             best = top_k(seen.agreed, looked_at)
+            places = seen.places(best)
+            cosines = self.cosines(query, places) if is_exact else signs.cosines(query, places)
             # Where they stand among those that were looked at.
-            near = Near(best, signs.cosines(query, seen.places(best)))
+            near = Near(best, cosines)
             if len(best) < seen.number and not near.agree_well(seen.agreed, 1 + count // _SURE_SHARE):
                 looked_at *= _MORE
             elif len(seen.cells) and not near.stand_early(1 + count // _SURE_IN_CELLS, len(seen.agreed)):
                 seen = signs.look_further(seen, len(seen.agreed))
+            elif is_exact:
+                return Near(places, cosines).best(count)
             else:
                 best = near.best(_EXACT_PER_WANTED * count + _LEAST_EXACT).rows
                 rows = np.sort(signs.rows(seen.places(np.sort(best))))
