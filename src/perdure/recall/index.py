@@ -66,6 +66,8 @@ MOST_ROWS_HURRIED: Final = 20_000
 _REST: Final = 19
 # After the first question, and again after so many, what they mapped of the vectors and freed is let go.
 _QUESTIONS_MAPPED: Final = 16
+# Of a smaller file what further questions map may stay in memory.
+_KEPT_MAPPED: Final = 256 << 20
 _UNKNOWN: Final = -2
 
 
@@ -456,7 +458,7 @@ class NamespaceIndex:
         self.categories = categories
         self.generation = generation
         self.snapshot: Snapshot | None = None
-        self._mapping_questions = _QUESTIONS_MAPPED - 1
+        self._questions = 0
         self._lock = threading.Lock()
         self._rests_until = 0.0
         # The file that was there when one was looked for.
@@ -509,12 +511,15 @@ class NamespaceIndex:
 
     def release(self, store: Store) -> None:
         """Called after each question: now and then what they took of memory is let go, and the file counts as used."""
-        self._mapping_questions = (self._mapping_questions + 1) % _QUESTIONS_MAPPED
-        if self.file is not None and not self._mapping_questions:
+        is_first, is_due = self._questions == 0, self._questions % _QUESTIONS_MAPPED == 0
+        self._questions += 1
+        if self.file is None or not is_due:
+            return
+        if is_first or self.file.state.size > _KEPT_MAPPED:
             self._vectors.release()
             release_unused()
-            if folder := index_folder_of(store):
-                self.file.note_use(folder)
+        if folder := index_folder_of(store):
+            self.file.note_use(folder)
 
     def cosines(self, question: NDArray[np.float32]) -> tuple[list[bytes], NDArray[np.float32]] | None:
         """The passages of an index of some categories, and their cosines; None if other rows came since."""

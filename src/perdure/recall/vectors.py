@@ -43,7 +43,7 @@ _COMPARED_AT_ONCE: Final = 1 << 15
 _ROUNDED_AT_ONCE: Final = 512
 # Among more rows than these, bytes are compared first: they lie nearer to each other. Of those so many are compared
 # exactly at last.
-_BY_BYTES: Final = 200_000
+_BY_BYTES: Final = 50_000
 _EXACT_PER_WANTED: Final = 2
 _LEAST_EXACT: Final = 50
 _MOST_ROUNDED: Final = 127
