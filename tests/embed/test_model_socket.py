@@ -180,6 +180,8 @@ def test_a_server_that_stands_still_is_not_waited_for(place: Path):
     server = Serving()
     eventually(model_socket.is_served)
     os.kill(server.pid, signal.SIGSTOP)
+    # Each of its threads stops when it notices, and one of them might still answer.
+    os.waitpid(server.pid, os.WUNTRACED)
     try:
         assert model_socket.ask(GENERATION, [TEXT]) is None
     finally:
