@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from perdure import Memory
-from perdure.learn.rules.languages import languages
+from perdure.learn.rules.languages import languages, parts_of
 from perdure.settings import load
 
 PAGE = Path(__file__).parents[2] / "docs" / "consolidation.md"
@@ -75,3 +75,15 @@ def test_a_language_that_cannot_be_loaded_is_named_with_its_package(install: Ins
         "The language 'de' of perdure_german cannot be loaded: ModuleNotFoundError: No module named "
         "'a_library_that_is_not_here'. Reinstall perdure_german, or remove it. The episodes wait."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Ich wohne in Ulm, der Hund heißt Rex", ["Ich wohne in Ulm", "der Hund heißt Rex"]),
+        ("三月で出版社を辞めて、今は翻訳をしています。", ["三月で出版社を辞めて", "今は翻訳をしています。"]),
+        ("Der Kurs kostet 1,50 Euro um 18:30 Uhr", ["Der Kurs kostet 1,50 Euro um 18:30 Uhr"]),
+    ],
+)  # fmt: skip
+def test_a_long_sentence_in_another_language_is_compared_comma_by_comma(text: str, parts: list[str]):
+    assert parts_of(text, lambda _: False) == parts

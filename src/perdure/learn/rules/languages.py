@@ -164,11 +164,11 @@ def parts_of(text: str, is_whole: Callable[[str], bool]) -> list[str]:
         if is_english and (sentence.endswith(QUESTION_MARKS) or not is_whole(sentence)):
             found += [clause.spoken for clause in clauses(sentence, "assistant") if not clause.asks]
         elif not sentence.rstrip().endswith(QUESTION_MARKS):
-            found += [sentence] if is_whole(sentence) else pieces(sentence)
+            found += [sentence] if is_whole(sentence) else _at_commas(sentence)
     return found
 
 
-def pieces(sentence: str) -> list[str]:
+def _at_commas(sentence: str) -> list[str]:
     """A long sentence at its commas, in a language whose clauses nobody reads."""
     return [piece for part in _COMMAS.split(sentence) if (piece := part.strip())]
 
