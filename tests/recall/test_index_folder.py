@@ -298,16 +298,15 @@ class TestCacheOfDatabase:
     def test_a_program_that_lives_on_removes_them_when_another_machine_erased_something(self):
         with self.on("two") as memory:
             answers(memory)
-        (file,) = self.files("two")
+        assert len(self.files("two")) == 1
         with self.on("two") as living:
             answers(living)
-            before = file.stat().st_ino
             with self.on("one") as memory:
                 memory.erase(7, confirm=True)
             answers(living)
             assert self.files("two") == []
             living._services.write_index_files()
-            assert self.files("two")[0].stat().st_ino != before
+            assert len(self.files("two")) == 1
 
     def test_one_that_is_larger_than_all_may_be_is_not_written(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PERDURE_INDEX_FILE_MEGABYTES", "1")

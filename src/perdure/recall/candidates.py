@@ -147,7 +147,7 @@ class Candidates:
 
     def vectors(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """Of candidates that have one; of a long memory that of its first window."""
-        own = np.concatenate([each for _, each in self.parts])[rows]
+        own = joined([each for _, each in self.parts])[rows]
         if len(self.parts) == 1:
             return self.parts[0][0].snapshot.vectors.matrix[own]
         places = self.partition[rows].tolist()
@@ -251,23 +251,23 @@ class Retriever:
         chance, clause = np.empty(0, np.float32), None
         if self.embedding is not None:
             vectors = [(partition.snapshot.vectors, rows) for partition, rows in parts]
-            cosine = np.concatenate([each.cosines(self.embedding.vector, rows) for each, rows in vectors])
-            has_vector = np.concatenate([values_at(each.present, rows) for each, rows in vectors])
-            chance = np.concatenate([each.sample(self.embedding.vector) for each, _ in vectors])
+            cosine = joined([each.cosines(self.embedding.vector, rows) for each, rows in vectors])
+            has_vector = joined([values_at(each.present, rows) for each, rows in vectors])
+            chance = joined([each.sample(self.embedding.vector) for each, _ in vectors])
             if query.is_prompt:
                 clause = cosine
                 for vector in self.embedding.clauses:
-                    near = np.concatenate([each.cosines(vector, rows) for each, rows in vectors])
+                    near = joined([each.cosines(vector, rows) for each, rows in vectors])
                     clause = np.maximum(clause, near)
         candidates = Candidates(
             parts,
-            np.repeat(np.arange(len(parts)), [len(rows) for _, rows in parts]),
+            joined([np.full(len(rows), at, np.intp) for at, (_, rows) in enumerate(parts)]),
             number,
-            np.concatenate(keyword),
+            joined(keyword),
             cosine,
             has_vector,
-            by_keyword=np.concatenate([part.by_keyword for part in retrieved]),
-            by_vector=np.concatenate([part.by_vector for part in retrieved]),
+            by_keyword=joined([part.by_keyword for part in retrieved]),
+            by_vector=joined([part.by_vector for part in retrieved]),
             chance=chance,
             conversation=conversation,
             searched=searched,
@@ -360,7 +360,7 @@ class Retriever:
                 by_name = conversation.said_by(rows, embedding.speakers.difference(ROLES))
             introduced = by_name if embedding.unsaid else introduced
         neighbours = conversation.neighbours(rows)
-        by_distance = [neighbours[[before, REACH + before]] for before in range(REACH)]
+        by_distance = [neighbours[before::REACH] for before in range(REACH)]
         return ConversationFeatures.of(
             conversation,
             rows,
@@ -407,9 +407,14 @@ def union(some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.intp]:
     return rows[np.concatenate([rows[1:] != rows[:-1], [True]])] if len(rows) else rows
 
 
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One behind the other; mostly there is only one."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 def column_of(parts: Sequence[tuple[Partition, NDArray[np.intp]]], name: str) -> NDArray[Any]:
     """A column of the index, of the candidate rows of all partitions."""
-    return np.concatenate([values_at(getattr(partition.snapshot.columns, name), rows) for partition, rows in parts])
+    return joined([values_at(getattr(partition.snapshot.columns, name), rows) for partition, rows in parts])
 
 
 @value_class(slots=False)

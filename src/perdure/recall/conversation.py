@@ -52,6 +52,8 @@ _PREFIX_WORDS: Final = 4
 
 # With the possessive, which goes with the name.
 _WORD: Final = pattern(r"([^\W_]+)(['’]s\b)?\s*")  # noqa: RUF001 - as it is written
+_ASSISTANT: Final[frozenset[Role]] = frozenset({"assistant"})
+_EVERY_ROLE: Final[frozenset[Role]] = frozenset(get_args(Role))
 # Fewer words than these say too little without the name.
 _LEAST_WORDS: Final = 2
 _STEPS: Final = np.array([*range(-1, -REACH - 1, -1), *range(1, REACH + 1)])[:, np.newaxis]
@@ -189,16 +191,26 @@ class ConversationIndex:
             said |= theirs if conversations is None else theirs & np.isin(self.conversation[rows], conversations)
         return said
 
-    def in_role(self, rows: NDArray[np.intp], roles: Collection[Role]) -> NDArray[np.bool_]:
+    def in_role(self, rows: NDArray[np.intp], roles: frozenset[Role]) -> NDArray[np.bool_]:
         """Which of the rows are said in one of these roles."""
-        codes = self.speakers.in_roles(roles)
-        return self._said_by_codes(rows, codes) if codes else np.zeros(len(rows), np.bool_)
+        meant = self._in_roles.get(roles)
+        if meant is None:
+            meant = self._in_roles[roles] = self._among_speakers(self.speakers.in_roles(roles))
+        return meant[self.speaker[rows]]
+
+    @cached_property
+    def _in_roles(self) -> dict[frozenset[Role], NDArray[np.bool_]]:
+        return {}
 
     def _said_by_codes(self, rows: NDArray[np.intp], codes: Iterable[int]) -> NDArray[np.bool_]:
-        # One place more than around are speakers, so that the code of nobody falls on it.
+        return self._among_speakers(codes)[self.speaker[rows]]
+
+    def _among_speakers(self, codes: Iterable[int]) -> NDArray[np.bool_]:
+        """By the code of a speaker: whether it is one of these."""
+        # One place more than there are speakers, so that the code of nobody falls on it.
         meant = np.zeros(len(self._heard) + 1, np.bool_)
         meant[[code for code in codes if code < len(self._heard)]] = True
-        return meant[self.speaker[rows]]
+        return meant
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
@@ -310,7 +322,7 @@ class ConversationFeatures:
         named: NDArray[np.bool_],
         by_name: NDArray[np.bool_],
         introduced: NDArray[np.bool_],
-        roles: Collection[Role],
+        roles: frozenset[Role],
         tells_when: NDArray[np.bool_],
         worth_around: NDArray[np.float64],
     ) -> ConversationFeatures:
@@ -321,12 +333,12 @@ class ConversationFeatures:
         # One place more than there are rows, so that -1 falls on it.
         places = np.full(len(index.numbers) + 1, -1, np.int32)
         places[rows] = np.arange(len(rows), dtype=np.int32)
-        by_assistant = index.in_role(rows, ("assistant",))
-        meant = named | index.in_role(rows, roles)
+        by_assistant = index.in_role(rows, _ASSISTANT)
+        meant = named | index.in_role(rows, roles) if roles else named
         in_session = index.group[rows] != NOBODY
         # What nobody said, such as a note or a fact, is as long as it has to be.
         is_said = in_session | (index.speaker[rows] != NOBODY)
-        person = ~index.in_role(rows, get_args(Role))
+        person = ~index.in_role(rows, _EVERY_ROLE)
         return cls(
             places[neighbours],
             index.question_share[rows].astype(np.float64),
@@ -383,42 +395,40 @@ def conversation_columns(
     BM25 adds. `asks_who`: nothing is asked but who somebody is.
     """
     brief = np.where(features.by_name & ~features.introduced, BRIEF_OF_SPEAKER, BRIEF) if asks_who else BRIEF
-    # All that a user says is said by the user: that makes nothing an answer.
-    meant = features.meant & (features.by_name | (evidence >= 0))
-    own = {
-        "named": SignalColumn(
-            features.meant,
-            meant.astype(float),
-            weight * np.where(features.introduced & features.person, INTRODUCED, MEANT),
-            optional=True,
-        ),
-        "assistant": SignalColumn(
-            features.assistant, features.assistant.astype(float), weight * ASSISTANT, optional=True
-        ),
-        "brief": SignalColumn(1.0 - features.whole, 1.0 - features.whole, weight * brief, optional=True),
-        "when": SignalColumn(
-            features.tells_when, features.tells_when.astype(float), weight * TELLS_WHEN, optional=True
-        ),
-        "asking": SignalColumn(features.question_share, features.question_share, weight * ASKING, optional=True),
-    }
+    brevity = 1.0 - features.whole
+    own: dict[str, SignalColumn] = {}
+    if features.meant.any():
+        # All that a user says is said by the user: that makes nothing an answer.
+        meant = features.meant & (features.by_name | (evidence >= 0))
+        by_name = weight * np.where(features.introduced & features.person, INTRODUCED, MEANT)
+        own["named"] = SignalColumn(features.meant, meant.astype(float), by_name, optional=True)
+    if features.assistant.any():
+        said = features.assistant.astype(float)
+        own["assistant"] = SignalColumn(features.assistant, said, weight * ASSISTANT, optional=True)
+    own["brief"] = SignalColumn(brevity, brevity, weight * brief, optional=True)
+    if features.tells_when.any():
+        tells = features.tells_when.astype(float)
+        own["when"] = SignalColumn(features.tells_when, tells, weight * TELLS_WHEN, optional=True)
+    if features.question_share.any():
+        own["asking"] = SignalColumn(features.question_share, features.question_share, weight * ASKING, optional=True)
     own_evidence = evidence
     for column in own.values():
         evidence = evidence + np.asarray(column.weight * column.share)
     around = features.neighbours
     # What a neighbour has in advance: nothing where there is none.
     ahead = np.where(around >= 0, np.maximum(evidence[around] - evidence, 0.0), 0.0)
-    lent = features.whole * features.person * (ahead * features.person[around]).max(axis=0, initial=0.0)
-    answered = features.whole * ahead[0] * features.question_share[around[0]]
-    words_around = features.whole * features.worth_around
-    lends = {
-        "neighbours": SignalColumn(lent, lent.round(DECIMALS), weight * NEIGHBOUR, optional=True),
-        "answering": SignalColumn(answered, answered.round(DECIMALS), weight * ANSWERING, optional=True),
-        "around": SignalColumn(
-            features.worth_around, words_around.round(DECIMALS), weight * word_weight, optional=True
-        ),
-    }
+    lends: dict[str, SignalColumn] = {}
+    if features.person.any():
+        lent = features.whole * features.person * (ahead * features.person[around]).max(axis=0, initial=0.0)
+        lends["neighbours"] = SignalColumn(lent, lent.round(DECIMALS), weight * NEIGHBOUR, optional=True)
+    if "asking" in own:
+        answered = features.whole * ahead[0] * features.question_share[around[0]]
+        lends["answering"] = SignalColumn(answered, answered.round(DECIMALS), weight * ANSWERING, optional=True)
+    if features.worth_around.any():
+        words_around = (features.whole * features.worth_around).round(DECIMALS)
+        lends["around"] = SignalColumn(features.worth_around, words_around, weight * word_weight, optional=True)
     columns = own | lends
-    if features.assistant.any():
+    if "assistant" in own:
         lost = own_evidence + np.asarray(total_of(columns))
         columns["assistant"] = still_found(own["assistant"], own_evidence, lost, features.whole)
     return columns

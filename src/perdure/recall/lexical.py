@@ -7,7 +7,7 @@ Both give the same scores, so that the first search after loading does not have 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -246,7 +246,7 @@ class Lexical:
         around = np.zeros(len(rows))
         for group in neighbours:
             share /= 2
-            together = np.bitwise_or.reduce(held[group], axis=0) | so_far
+            together = reduce(np.bitwise_or, (held[column] for column in group), so_far)
             around += share * (worths @ ((together & ~so_far) >> bits & np.uint64(1)).astype(np.float64))
             so_far = together
         return around

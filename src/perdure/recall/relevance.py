@@ -15,6 +15,7 @@ numbers and on arrays alike, so that a search from disk and one in memory come t
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -225,7 +226,11 @@ def meaning(cosine: Values, unrelated: float) -> Values:
 
 def store_evidence(places: Sequence[Lexical]) -> StoreEvidence:
     """For the memories of these places together."""
-    memories, words = sum(map(_DOCUMENTS_OF, places)), sum(map(_WORDS_OF, places))
+    return _evidence_of(sum(map(_DOCUMENTS_OF, places)), sum(map(_WORDS_OF, places)))
+
+
+@lru_cache(maxsize=64)
+def _evidence_of(memories: int, words: int) -> StoreEvidence:
     length = min(max(words / max(memories, 1), _SHORT), _LONG_TEXT)
     long = min(memories / _CROWD, 1.0) * math.log(length / _SHORT)
     size = math.log(min(max(memories, _NOTEBOOK), _MANY) / _NOTEBOOK)

@@ -82,7 +82,7 @@ def rank(
     recipe, least, superseded = request.recipe, request.min_relevance, candidates.superseded
     score, fits, columns = scored(candidates, request, query, store, chosen)
     categories = candidates.categories(recipe.balanced_categories) if recipe.balances else None
-    possible, past = np.flatnonzero(score > 0), np.empty(0, np.intp)
+    possible, past = (score > 0).nonzero()[0], np.empty(0, np.intp)
     if superseded is not None:
         past, possible = possible[superseded[possible]], possible[~superseded[possible]]
         past = top_k_newest(past[fits[past] >= least], score, candidates.number, MOST_SUPERSEDED)

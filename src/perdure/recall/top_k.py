@@ -24,9 +24,9 @@ def top_k(values: NDArray[Any], count: int) -> NDArray[np.intp]:
         sample = sample[sample > 0]
         rank = 2 * count // stride + 8
         if rank < len(sample):
-            candidates = np.flatnonzero(values >= np.partition(sample, -rank)[-rank])
+            candidates = (values >= np.partition(sample, -rank)[-rank]).nonzero()[0]
     if candidates is None or len(candidates) < count:
-        candidates = np.flatnonzero(values > 0)
+        candidates = (values > 0).nonzero()[0]
     if len(candidates) <= count:
         return candidates
     chosen = values[candidates]

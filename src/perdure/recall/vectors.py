@@ -238,7 +238,7 @@ class WindowVectors:
         """Which of these rows have further windows, as places in `rows`, and which they are, as places here."""
         at = np.searchsorted(self.rows, rows)
         at[at == len(self.rows)] = 0
-        places = np.flatnonzero(self.rows[at] == rows)
+        places = (self.rows[at] == rows).nonzero()[0]
         return places, at[places]
 
     def cosines(self, query: NDArray[np.float32], at: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -329,7 +329,7 @@ class Vectors:
             rows = np.union1d(near.rows, self.windows.nearest_rows(query, possible, count))
             return Near(rows, self.cosines(query, rows)).best(count)
         if self.signs is None or number <= EXACT_ROWS:
-            rows = np.flatnonzero(possible)
+            rows = possible.nonzero()[0]
             return Near(rows, self.cosines(query, rows)).best(count)
         count = min(count, number)
         signs, seen = self.signs, self.signs.look(query, possible, number, count)
