@@ -107,13 +107,15 @@ _TOP: Final = 10
 
 
 def exactness(workers: Sequence[Worker], corpus: Corpus, size: int, questions: int = 100) -> dict[str, float]:
-    """The share of the ten nearest memories that each finds by vector alone: the word asked for stands in none."""
+    """The share of the ten nearest memories that each finds by vector alone: the word asked for stands in none, and is
+    another one each time, because the vector of a question that was asked before is known.
+    """
     asked = corpus.question_vectors[:questions]
     nearest = [set(texts) for texts in _nearest(asked, corpus, size)]
     return {
         worker.name: statistics.mean(
-            len(wanted.intersection(worker.hybrid(UNKNOWN_WORD, vector)[1])) / _TOP
-            for vector, wanted in zip(asked, nearest, strict=True)
+            len(wanted.intersection(worker.hybrid(f"{UNKNOWN_WORD}{number}", vector)[1])) / _TOP
+            for number, (vector, wanted) in enumerate(zip(asked, nearest, strict=True))
         )
         for worker in workers
     }
