@@ -5,9 +5,6 @@ that they help. The files are in `texts/written`.
     - a memory
     ? a question that it answers | the same need in other words
     - a memory that nothing asks for
-    = a topic: from here to the next one
-    - a memory
-    * a question that every memory of the topic so far answers | the same in other words
 """
 
 from __future__ import annotations
@@ -29,21 +26,14 @@ HELD_OUT = 8
 
 def read_groups(file: Path) -> list[Group]:
     groups: list[Group] = []
-    topic = 0
     for line in file.read_text("utf-8").splitlines():
         mark, _, rest = line.partition(" ")
         if mark == "#":
             groups.append({"docs": [], "qs": []})
-            topic = 0
-        elif mark == "=":
-            topic = len(groups[-1]["docs"])
         elif mark == "-":
             groups[-1]["docs"].append(rest.strip())
         elif mark == "?":
             groups[-1]["qs"] += [(question, [len(groups[-1]["docs"]) - 1]) for question in options(rest)]
-        elif mark == "*":
-            about = list(range(topic, len(groups[-1]["docs"])))
-            groups[-1]["qs"] += [(question, about) for question in options(rest)]
     return [group for group in groups if group["qs"]]
 
 
