@@ -22,7 +22,8 @@ class Contender(ABC):
     syncs: ClassVar[bool] = True
     """Whether an add asks the disk to keep it, which a power failure would show."""
     store: ClassVar[str] = ""
-    """Whose store it asks, when not its own; such a one builds and adds nothing."""
+    """Whose store it asks, when not its own; such a one builds nothing."""
+    adds: ClassVar[bool] = True
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

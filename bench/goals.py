@@ -36,7 +36,8 @@ def verdicts(results: Results) -> Iterator[Verdict]:
     if results.ingest:
         share, shares = results.ingest.share, results.ingest.shares
         found = f"{share:.2f} ({min(shares):.2f} to {max(shares):.2f})"
-        yield Verdict(f"ingest at least {INGEST} of the bare embedder", found, share >= INGEST)
+        yield Verdict(f"ingest, not compared, at least {INGEST} of the bare embedder", found, share >= INGEST)
+        yield Verdict("the same, each memory compared with those near it", f"{results.ingest.compared_share:.2f}", None)
 
 
 def _of_size(at: AtSize) -> Iterator[Verdict]:
@@ -64,7 +65,7 @@ def _of_size(at: AtSize) -> Iterator[Verdict]:
 
 def _adds(at: AtSize) -> Iterator[Verdict]:
     ours = at.adds.add[US].p50
-    others = {name: timing.p50 / ours for name, timing in at.adds.add.items() if name not in (US, "sqlite-vec")}
+    others = {name: timing.p50 / ours for name, timing in at.adds.add.items() if name not in (*OURSELVES, "sqlite-vec")}
     if others:
         yield _add(f"{at.size:,}: durable add {ADD:.0f} times faster than every peer but sqlite-vec", others)
     if synced := {name: ratio for name, ratio in others.items() if ALL[name].syncs}:

@@ -11,7 +11,7 @@ from bench.contender import Contender
 from bench.corpus import Batch, Vectors
 from perdure import Memory
 from perdure.embed.local import LocalEmbedder
-from perdure.embed.port import Embedder, Generation, Progress
+from perdure.embed.port import Generation, Progress
 from perdure.settings import load
 
 
@@ -38,7 +38,7 @@ class KnownVectors:
 
 class Perdure(Contender):
     name = "perdure"
-    about = "perdure.Memory: import_ + work, recall, remember"
+    about = "perdure.Memory: import_ + work, recall, remember; learn is off, so that no memories are compared"
     packages = ("perdure", "apsw", "numpy")
 
     def __init__(self, directory: Path) -> None:
@@ -51,8 +51,7 @@ class Perdure(Contender):
         return self.directory / "memory.db"
 
     def build(self, batches: Iterator[Batch]) -> None:
-        # Texts that are made up contradict each other, and questions about that have no vector here.
-        with Memory(settings=load(store=self.file, learn="off"), embedder=self._known) as memory:
+        with self._memory() as memory:
             for texts, vectors in batches:
                 self._known.know(texts, vectors)
                 done = memory.import_({"text": text} for text in texts)
@@ -61,7 +60,7 @@ class Perdure(Contender):
                     raise RuntimeError(f"Of {len(texts)} texts {done} were stored, and then {worked}.")
 
     def open(self) -> None:
-        self.memory = Memory(self.file, embedder=self._embedder())
+        self.memory = self._memory()
 
     def hybrid(self, query: str, vector: Vectors, limit: int) -> list[str]:
         self._known.know((query,), vector[np.newaxis])
@@ -75,20 +74,23 @@ class Perdure(Contender):
     def close(self) -> None:
         self.memory.close()
 
-    def _embedder(self) -> Embedder:
-        return self._known
+    def _memory(self) -> Memory:
+        # Texts that are made up contradict each other, and questions about that have no vector here.
+        return Memory(settings=load(store=self.file, learn="off"), embedder=self._known)
 
 
 class PerdureEmbedding(Perdure):
-    """The same store, asked as a user asks it: the question is embedded, too."""
+    """The same store, used as a user does: the question is embedded, and so is what is added, which is then compared
+    with what is near it.
+    """
 
     name = "perdure + embedding"
-    about = "the same, with the question embedded by the local model each time"
+    about = "the same with its defaults: questions and new memories are embedded, and new ones compared by the judge"
     packages = ("onnxruntime", "tokenizers")
     store = "perdure"
 
-    def _embedder(self) -> Embedder:
-        return local_embedder()
+    def _memory(self) -> Memory:
+        return Memory(self.file, embedder=local_embedder())
 
 
 def local_embedder() -> LocalEmbedder:

@@ -72,6 +72,7 @@ class ChromaVectors(Chroma):
     name = "chromadb, vectors only"
     about = "the same store, no words: half of the work, shown because many use it so"
     store = "chromadb"
+    adds = False
 
     def hybrid(self, query: str, vector: Vectors, limit: int) -> list[str]:  # noqa: ARG002
         return self._nearest(vector)[:limit]

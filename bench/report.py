@@ -136,8 +136,9 @@ def _rest(results: Results) -> Iterator[str]:
         yield f"Cold `perdure recall`, question embedded, at {at.size:,}: {ours:.0f} ms; `{BARE}`: {bare:.0f} ms."
     if results.ingest:
         yield (
-            f"Ingest, embedding included: {median(results.ingest.stored):.0f} texts/s; the bare embedder on the same "
-            f"texts: {median(results.ingest.bare):.0f}. The five common words: {results.common_words}."
+            f"Ingest, embedding included: {median(results.ingest.stored):.0f} texts/s, and "
+            f"{median(results.ingest.compared):.0f} where `work` compares them; the bare embedder on the same texts: "
+            f"{median(results.ingest.bare):.0f}. The five common words: {results.common_words}."
         )
 
 

@@ -26,7 +26,7 @@ _ROUNDS: Final = 100
 _SECONDS: Final = 60.0
 _ADDS: Final = 60
 _COLD_ROUNDS: Final = 11
-_INGESTED: Final = 8192
+_INGESTED: Final = 8000
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ def run(corpus: Corpus, sizes: Sequence[int], peers: Sequence[type[Contender]], 
             results.sizes.append(_at(size, corpus, taking_part, directory))
             shutil.rmtree(directory)
         with told(f"ingest of {_INGESTED:,} texts beside the bare embedder"):
-            results.ingest = ingest(corpus.texts[:_INGESTED], Path(place) / "ingest.db")
+            results.ingest = ingest(corpus.texts[:_INGESTED], Path(place))
     return results
 
 
@@ -81,6 +81,7 @@ def _at(size: int, corpus: Corpus, contenders: Sequence[type[Contender]], direct
     found.tables = bytes_by_table(Perdure(directory / Perdure.name).file)
     workers = [Worker(contender, directory / (contender.store or contender.name)) for contender in contenders]
     builders = [worker for worker in workers if not worker.contender.store]
+    adding = [worker for worker in workers if worker.contender.adds]
     try:
         with told(f"{size:,}: opening"):
             found.opened = {worker.name: worker.open() for worker in workers}
@@ -94,7 +95,7 @@ def _at(size: int, corpus: Corpus, contenders: Sequence[type[Contender]], direct
         with told(f"{size:,}: exactness against brute force"):
             found.exact = exactness(builders, corpus, size)
         with told(f"{size:,}: durable adds"):
-            found.adds = durable_adds(builders, corpus, corpus.unseen(_ADDS), _SECONDS)
+            found.adds = durable_adds(adding, corpus, corpus.unseen(_ADDS), _SECONDS)
     finally:
         for worker in workers:
             worker.close()

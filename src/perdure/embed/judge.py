@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 # Of each statement; the judge was trained on no longer ones.
 MAX_TOKENS: Final = 96
-_BATCH_SIZE: Final = 16
 _HEAD: Final = "head"
 _BIAS: Final = "head.bias"
 _loading: Final = Lock()
@@ -59,11 +58,7 @@ def judge(pairs: Sequence[tuple[str, str]]) -> list[PairVerdict]:
             for tokens in map(model.model.tokens, pair)
         ]
         both.append([*cut[0], *cut[1][1:]])
-    order = sorted(range(len(both)), key=lambda row: len(both[row]))
-    logits = np.empty((len(both), len(model.bias)), np.float32)
-    for start in range(0, len(order), _BATCH_SIZE):
-        rows = order[start : start + _BATCH_SIZE]
-        logits[rows] = local.vectors_of(model.model, [both[row] for row in rows]) @ model.head.T + model.bias
+    logits = local.vectors_of_many(model.model, both) @ model.head.T + model.bias
     shares = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
     return [PairVerdict(*row) for row in shares.round(4).tolist()]

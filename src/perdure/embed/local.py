@@ -133,33 +133,7 @@ class LocalEmbedder:
                 progress(len(texts), len(texts))
             return vectors
         model = self._loaded or self._load_once()
-        tokens = [model.tokens(text) for text in texts]
-        if len(tokens) == 1:
-            vectors = vectors_of(model, tokens)
-            if progress:
-                progress(1, 1)
-            return vectors
-        # At most four processors: the rest is somebody else's.
-        allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        workers = min(allowed, _MAX_WORKERS)
-        # Texts of about equal length together, longest first; fewer together when there would be idle workers.
-        lengths = [len(ids) for ids in tokens]
-        order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-        budget = min(_BATCH_TOKENS, -(-sum(lengths) // workers))
-        batches: list[list[int]] = []
-        start = 0
-        while start < len(order):
-            size = max(1, budget // lengths[order[start]])
-            batches.append(order[start : start + size])
-            start += size
-        vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
-        done = 0
-        for rows, embedded in zip(batches, _embed_all(model, tokens, batches, workers), strict=True):
-            vectors[rows] = embedded
-            done += len(rows)
-            if progress:
-                progress(done, len(texts))
-        return vectors
+        return vectors_of_many(model, [model.tokens(text) for text in texts], progress)
 
     def load_beside(self) -> None:
         """Begin to load the model in a thread of its own. The next call waits for it, and raises what failed."""
@@ -300,7 +274,34 @@ def open_session(graph: bytes, tensors: weights.Tensors) -> Callable[[Grid, Grid
     return lambda ids, mask: session.run(None, {"ids": ids, "mask": mask})[0]
 
 
-def _embed_all(
+def vectors_of_many(model: Model, tokens: Sequence[list[int]], progress: Progress | None = None) -> Vectors:
+    """Unit vectors of any number of texts, on several processors."""
+    import numpy as np
+
+    vectors = np.empty((len(tokens), DIMENSIONS), dtype=np.float32)
+    # At most four processors: the rest is somebody else's.
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = min(allowed, _MAX_WORKERS)
+    # Texts of about equal length together, longest first; fewer together when there would be idle workers.
+    lengths = [len(ids) for ids in tokens]
+    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    budget = min(_BATCH_TOKENS, -(-sum(lengths) // workers))
+    batches: list[list[int]] = []
+    start = 0
+    while start < len(order):
+        size = max(1, budget // lengths[order[start]])
+        batches.append(order[start : start + size])
+        start += size
+    done = 0
+    for rows, embedded in zip(batches, _run_all(model, tokens, batches, workers), strict=True):
+        vectors[rows] = embedded
+        done += len(rows)
+        if progress:
+            progress(done, len(tokens))
+    return vectors
+
+
+def _run_all(
     model: Model, tokens: Sequence[list[int]], batches: Sequence[list[int]], workers: int
 ) -> Iterator[Vectors]:
     if workers == 1 or len(batches) == 1:

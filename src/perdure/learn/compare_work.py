@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 # How many memories one run compares, and how many of them at once.
 _MOST: Final = 1_000
-_GROUP: Final = 16
+_GROUP: Final = 64
 # So many lines of the log are read at once; fewer than the other are looked at again each time.
 _LINES: Final = 1_000
 _FEW_LINES: Final = 200
