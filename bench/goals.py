@@ -64,6 +64,8 @@ def _of_size(at: AtSize) -> Iterator[Verdict]:
 
 
 def _adds(at: AtSize) -> Iterator[Verdict]:
+    if US not in at.adds.add:
+        return
     ours = at.adds.add[US].p50
     others = {name: timing.p50 / ours for name, timing in at.adds.add.items() if name not in (*OURSELVES, "sqlite-vec")}
     if others:
