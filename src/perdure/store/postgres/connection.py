@@ -17,7 +17,7 @@ import psycopg
 from psycopg import generators
 from psycopg.adapt import Dumper, Loader, PyFormat, Transformer
 from psycopg.pq import ExecStatus, Format
-from psycopg.types.numeric import Int8BinaryDumper
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from psycopg.types.string import StrBinaryDumper
 
 from perdure.errors import StoreUnreadable
@@ -317,6 +317,9 @@ def connect(address: Address) -> Session:
         adapters = connection.adapters
         adapters.register_loader("uuid", _BytesOfUuid)
         # One type for all numbers, and one for all texts: otherwise a statement would be prepared for each.
+        # The one for text comes first, and serves lists: without it the first list that a connection is given decides
+        # how large the numbers of all later ones may be.
+        adapters.register_dumper(int, Int8Dumper)
         adapters.register_dumper(int, Int8BinaryDumper)
         adapters.register_dumper(str, StrBinaryDumper)
         take_number_arrays(connection)

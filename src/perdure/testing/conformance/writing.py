@@ -130,6 +130,13 @@ class WritingTests(StoreTestBase):
         assert (first.number, second.number) == (1, 2)
         assert read_once(store).fetch([1, 2]) == [first, second]
 
+    def test_large_numbers_are_asked_for_after_small_ones(self, store: Store) -> None:
+        record = remember(store, "tea")
+        for large in (1 << 15, 1 << 31):
+            assert read_once(store).fetch([1]) == [record]
+            assert read_once(store).fetch([1, large]) == [record]
+            assert read_once(store).fetch([large]) == []
+
     def test_a_put_answers_with_its_place_in_the_log(self, store: Store) -> None:
         first = remember(store, "tea")
         again = amend(store, first, title="Drinks")
