@@ -86,6 +86,11 @@ def test_nor_does_it_when_many_are_imported_and_the_older_ones_are_compared_firs
     assert mind.conflicts() == []
 
 
+def test_things_of_one_kind_that_are_counted_through_contradict_none_of_each_other(mind: Memory):
+    kept = [mind.remember(f"The harbour has a crane number {number}") for number in range(1, 7)]
+    assert {len(each.contradicts) for each in kept[3:]} == {0}
+
+
 def test_the_command_line_says_what_is_contradicted_and_what_to_do(tmp_path: Path):
     user = User({"PERDURE_STORE": str(tmp_path / "m.db"), "PERDURE_EMBEDDER": "local", "NO_COLOR": "1"})
     for older, newer, question in CONTRADICTIONS:

@@ -7,7 +7,7 @@ Importing this module costs nothing. The model is loaded by the first text, once
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -133,7 +133,13 @@ class LocalEmbedder:
                 progress(len(texts), len(texts))
             return vectors
         model = self._loaded or self._load_once()
-        return vectors_of_many(model, [model.tokens(text) for text in texts], progress)
+        tokens = [model.tokens(text) for text in texts]
+        if len(tokens) > 1:
+            return vectors_of_texts(model, tokens, progress)
+        vectors = vectors_of(model, tokens)
+        if progress:
+            progress(1, 1)
+        return vectors
 
     def load_beside(self) -> None:
         """Begin to load the model in a thread of its own. The next call waits for it, and raises what failed."""
@@ -274,11 +280,10 @@ def open_session(graph: bytes, tensors: weights.Tensors) -> Callable[[Grid, Grid
     return lambda ids, mask: session.run(None, {"ids": ids, "mask": mask})[0]
 
 
-def vectors_of_many(model: Model, tokens: Sequence[list[int]], progress: Progress | None = None) -> Vectors:
+def vectors_of_texts(model: Model, tokens: Sequence[list[int]], progress: Progress | None = None) -> Vectors:
     """Unit vectors of any number of texts, on several processors."""
     import numpy as np
 
-    vectors = np.empty((len(tokens), DIMENSIONS), dtype=np.float32)
     # At most four processors: the rest is somebody else's.
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     workers = min(allowed, _MAX_WORKERS)
@@ -292,32 +297,26 @@ def vectors_of_many(model: Model, tokens: Sequence[list[int]], progress: Progres
         size = max(1, budget // lengths[order[start]])
         batches.append(order[start : start + size])
         start += size
-    done = 0
-    for rows, embedded in zip(batches, _run_all(model, tokens, batches, workers), strict=True):
-        vectors[rows] = embedded
-        done += len(rows)
-        if progress:
-            progress(done, len(tokens))
-    return vectors
+    vectors = np.empty((len(tokens), DIMENSIONS), dtype=np.float32)
+    pool = None
+    if workers > 1 and len(batches) > 1:
+        # It brings logging along, which a question has no need of.
+        from concurrent.futures import ThreadPoolExecutor
 
-
-def _run_all(
-    model: Model, tokens: Sequence[list[int]], batches: Sequence[list[int]], workers: int
-) -> Iterator[Vectors]:
-    if workers == 1 or len(batches) == 1:
-        for rows in batches:
-            yield vectors_of(model, [tokens[row] for row in rows])
-        return
-    # It brings logging along, which a question has no need of.
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(workers, thread_name_prefix="perdure-embed") as pool:
-        waiting = [pool.submit(vectors_of, model, [tokens[row] for row in rows]) for rows in batches]
-        try:
-            for future in waiting:
-                yield future.result()
-        finally:
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="perdure-embed")
+    try:
+        groups = [[tokens[row] for row in rows] for rows in batches]
+        waiting = [pool.submit(vectors_of, model, group) for group in groups] if pool else []
+        done = 0
+        for place, rows in enumerate(batches):
+            vectors[rows] = waiting[place].result() if pool else vectors_of(model, groups[place])
+            done += len(rows)
+            if progress:
+                progress(done, len(tokens))
+    finally:
+        if pool:
             pool.shutdown(wait=True, cancel_futures=True)
+    return vectors
 
 
 def vectors_of(model: Model, tokens: Sequence[list[int]]) -> Vectors:

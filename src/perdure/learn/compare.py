@@ -51,8 +51,8 @@ MAX_STATEMENT_CHARACTERS: Final = 320
 _SURE: Final = 0.83
 # From here on the judge is believed that two statements are about different things, whatever the rules say.
 _APART: Final = 0.5
-# A statement that seems contrary to more of its neighbours is contrary to none: they are things of one kind, each with a
-# value of its own, or the judge reads words of change ("we moved the planning to Wednesday") and not what has changed.
+# A statement that seems contrary to more of its neighbours is contrary to none: they are things of one kind, each with
+# its own value, or the judge reads words of change ("we moved the planning to Wednesday") and not what has changed.
 MAX_CONTRARY_AT_ONCE: Final = 2
 _SAME: Final = 0.5
 # From this cosine on two statements may be the same: less than where facts are compared, because the judge agrees, too.

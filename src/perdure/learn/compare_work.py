@@ -145,7 +145,7 @@ def compare_waiting(services: Services, limit: int | None, progress: Progress | 
     return ComparisonRun(compared, proposed, notes)
 
 
-def contradicts_any(services: Services, record: Record, generation: Generation) -> bool:
+def contradicts_few(services: Services, record: Record, generation: Generation) -> bool:
     """Whether a memory is contrary to one of its neighbours, and to no more of them than one statement can be. Who
     looks from an older one sees that alone.
     """
@@ -181,7 +181,7 @@ def compare_group(
         for record, each in found
         if in_order(record, each.other.record)[1] is not record
     }
-    careless = {id for id, record in newer.items() if not contradicts_any(services, record, generation)}
+    careless = {id for id, record in newer.items() if not contradicts_few(services, record, generation)}
     found = [(record, each) for record, each in found if each.other.record.id not in careless]
     if not found:
         return 0

@@ -246,7 +246,7 @@ class Retriever:
                 each or ConversationFeatures.none(len(rows)) for each, (_, rows) in zip(around, parts, strict=True)
             ]
             conversation = ConversationFeatures.joined(features) if len(features) > 1 else features[0]
-        number = column_of(parts, "number")
+        number = joined([values_at(partition.snapshot.columns.number, rows) for partition, rows in parts])
         cosine, has_vector = np.zeros(len(number), np.float32), np.zeros(len(number), np.bool_)
         chance, clause = np.empty(0, np.float32), None
         if self.embedding is not None:

@@ -304,7 +304,8 @@ class Vectors:
         if self.question is not None:
             return values_at(self.matrix[:, 0], rows)
         if 2 * len(rows) > len(self.matrix):
-            return values_at(np.vecdot(self.matrix, query), rows)
+            every = np.vecdot(self.matrix, query)
+            return every if len(rows) == len(every) else every.take(rows)
         return np.vecdot(self.matrix.take(rows, axis=0), query)
 
     def at(self, rows: NDArray[np.intp]) -> Vectors:
