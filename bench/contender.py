@@ -24,6 +24,7 @@ class Contender(ABC):
     store: ClassVar[str] = ""
     """Whose store it asks, when not its own; such a one builds nothing."""
     adds: ClassVar[bool] = True
+    """Whether its adds are measured; one that only asks another's store in another way has none of its own."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

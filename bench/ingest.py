@@ -42,7 +42,9 @@ class Ingest:
 
 
 def ingest(texts: Sequence[str], folder: Path) -> Ingest:
-    """The same texts once embedded and dropped, once imported and worked off; either comes first by turns."""
+    """The same texts once embedded and dropped, once imported and worked off, either first by turns; the first chunks
+    once more with all comparing.
+    """
     embedder = local_embedder()
     embedder.embed_passages(texts[:32])
     bare: list[float] = []

@@ -89,6 +89,10 @@ class PerdureEmbedding(Perdure):
     packages = ("onnxruntime", "tokenizers")
     store = "perdure"
 
+    def add(self, text: str, vector: Vectors) -> None:  # noqa: ARG002 - it embeds the text itself
+        # The other one adds the same text to this store, and what is known is only counted.
+        self.memory.remember(f"{text} (embedded)")
+
     def _memory(self) -> Memory:
         return Memory(self.file, embedder=local_embedder())
 

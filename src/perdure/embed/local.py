@@ -281,7 +281,7 @@ def open_session(graph: bytes, tensors: weights.Tensors) -> Callable[[Grid, Grid
 
 
 def vectors_of_texts(model: Model, tokens: Sequence[list[int]], progress: Progress | None = None) -> Vectors:
-    """Unit vectors of any number of texts, on several processors."""
+    """Unit vectors of any number of texts, in batches, on up to four processors."""
     import numpy as np
 
     # At most four processors: the rest is somebody else's.
@@ -309,7 +309,12 @@ def vectors_of_texts(model: Model, tokens: Sequence[list[int]], progress: Progre
         waiting = [pool.submit(vectors_of, model, group) for group in groups] if pool else []
         done = 0
         for place, rows in enumerate(batches):
-            vectors[rows] = waiting[place].result() if pool else vectors_of(model, groups[place])
+            if pool:
+                # Whoever holds the turn would hold it while others work.
+                with turn_given_up():
+                    vectors[rows] = waiting[place].result()
+            else:
+                vectors[rows] = vectors_of(model, groups[place])
             done += len(rows)
             if progress:
                 progress(done, len(tokens))

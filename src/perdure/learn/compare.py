@@ -51,9 +51,9 @@ MAX_STATEMENT_CHARACTERS: Final = 320
 _SURE: Final = 0.83
 # From here on the judge is believed that two statements are about different things, whatever the rules say.
 _APART: Final = 0.5
-# A statement that seems contrary to more of its neighbours is contrary to none: they are things of one kind, each with
-# its own value, or the judge reads words of change ("we moved the planning to Wednesday") and not what has changed.
-MAX_CONTRARY_AT_ONCE: Final = 2
+# A statement that seems to end more of its neighbours ends none: the judge then reads its words of change ("we moved
+# the planning to Wednesday") and not what has changed.
+MAX_ENDED_AT_ONCE: Final = 2
 _SAME: Final = 0.5
 # From this cosine on two statements may be the same: less than where facts are compared, because the judge agrees, too.
 _SAME_FROM: Final = 0.93
@@ -83,6 +83,11 @@ class Contrary(NamedTuple):
 
     other: Neighbour
     reasons: tuple[str, ...]
+
+    @property
+    def seems_ended(self) -> bool:
+        """Whether the judge alone says so."""
+        return self.reasons == (_ENDED,)
 
 
 def is_statement(record: Record, now: datetime) -> bool:
@@ -160,7 +165,8 @@ def contrary_of(record: Record, near: Neighbour, verdict: judge.PairVerdict) -> 
 def contraries_of(record: Record, judged: Iterable[tuple[Neighbour, judge.PairVerdict]]) -> list[Contrary]:
     """Which of its neighbours a memory cannot be true together with."""
     found = [contrary for near, verdict in judged if (contrary := contrary_of(record, near, verdict))]
-    return found if len(found) <= MAX_CONTRARY_AT_ONCE else []
+    ended = sum(each.seems_ended for each in found)
+    return [each for each in found if ended <= MAX_ENDED_AT_ONCE or not each.seems_ended]
 
 
 def propose_conflict(

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from perdure.errors import EmbedderUnavailable, StoreReadOnly
 from perdure.ids import LEARNED
 from perdure.learn.compare import (
+    MAX_ENDED_AT_ONCE,
     NEAREST,
     Neighbour,
     contraries_of,
+    contrary_of,
     find_neighbours,
     in_order,
     is_statement,
@@ -145,15 +147,14 @@ def compare_waiting(services: Services, limit: int | None, progress: Progress | 
     return ComparisonRun(compared, proposed, notes)
 
 
-def contradicts_few(services: Services, record: Record, generation: Generation) -> bool:
-    """Whether a memory is contrary to one of its neighbours, and to no more of them than one statement can be. Who
-    looks from an older one sees that alone.
-    """
+def ends_few(services: Services, record: Record, generation: Generation) -> bool:
+    """Whether a memory ends no more of its neighbours than one statement can. Who looks from the older one sees one."""
     with services.store.read(record.namespace) as reader:
         vector = vectors_of(reader, [record], generation)[0]
     near = find_neighbours(services, record, vector, generation)[1] if vector is not None else []
-    verdicts = judge_pairs(services, [(record, each) for each in near]) if near else []
-    return bool(contraries_of(record, zip(near, verdicts, strict=True)))
+    judged = list(zip(near, judge_pairs(services, [(record, each) for each in near]), strict=True)) if near else []
+    contraries = (contrary_of(record, each, verdict) for each, verdict in judged)
+    return sum(each is not None and each.seems_ended for each in contraries) <= MAX_ENDED_AT_ONCE
 
 
 def compare_group(
@@ -179,10 +180,10 @@ def compare_group(
     newer = {
         each.other.record.id: each.other.record
         for record, each in found
-        if in_order(record, each.other.record)[1] is not record
+        if each.seems_ended and in_order(record, each.other.record)[1] is not record
     }
-    careless = {id for id, record in newer.items() if not contradicts_few(services, record, generation)}
-    found = [(record, each) for record, each in found if each.other.record.id not in careless]
+    careless = {id for id, record in newer.items() if not ends_few(services, record, generation)}
+    found = [(record, each) for record, each in found if each.other.record.id not in careless or not each.seems_ended]
     if not found:
         return 0
     with services.store.write(namespace) as writer:
