@@ -58,7 +58,7 @@ def judge(pairs: Sequence[tuple[str, str]]) -> list[PairVerdict]:
             for tokens in map(model.model.tokens, pair)
         ]
         both.append([*cut[0], *cut[1][1:]])
-    logits = local.vectors_of_texts(model.model, both) @ model.head.T + model.bias
+    logits = local.vectors_in_batches(model.model, both) @ model.head.T + model.bias
     shares = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
     return [PairVerdict(*row) for row in shares.round(4).tolist()]

@@ -135,7 +135,7 @@ class LocalEmbedder:
         model = self._loaded or self._load_once()
         tokens = [model.tokens(text) for text in texts]
         if len(tokens) > 1:
-            return vectors_of_texts(model, tokens, progress)
+            return vectors_in_batches(model, tokens, progress)
         vectors = vectors_of(model, tokens)
         if progress:
             progress(1, 1)
@@ -280,7 +280,7 @@ def open_session(graph: bytes, tensors: weights.Tensors) -> Callable[[Grid, Grid
     return lambda ids, mask: session.run(None, {"ids": ids, "mask": mask})[0]
 
 
-def vectors_of_texts(model: Model, tokens: Sequence[list[int]], progress: Progress | None = None) -> Vectors:
+def vectors_in_batches(model: Model, tokens: Sequence[list[int]], progress: Progress | None = None) -> Vectors:
     """Unit vectors of any number of texts, in batches, on up to four processors."""
     import numpy as np
 

@@ -52,7 +52,7 @@ _PREFIX_WORDS: Final = 4
 
 # With the possessive, which goes with the name.
 _WORD: Final = pattern(r"([^\W_]+)(['’]s\b)?\s*")  # noqa: RUF001 - as it is written
-_ASSISTANT: Final[frozenset[Role]] = frozenset({"assistant"})
+_ASSISTANT_ROLE: Final[frozenset[Role]] = frozenset({"assistant"})
 _EVERY_ROLE: Final[frozenset[Role]] = frozenset(get_args(Role))
 # Fewer words than these say too little without the name.
 _LEAST_WORDS: Final = 2
@@ -193,13 +193,14 @@ class ConversationIndex:
 
     def in_role(self, rows: NDArray[np.intp], roles: frozenset[Role]) -> NDArray[np.bool_]:
         """Which of the rows are said in one of these roles."""
-        meant = self._in_roles.get(roles)
+        meant = self._known_roles.get(roles)
         if meant is None:
-            meant = self._in_roles[roles] = self._among_speakers(self.speakers.in_roles(roles))
+            meant = self._known_roles[roles] = self._among_speakers(self.speakers.in_roles(roles))
         return meant[self.speaker[rows]]
 
     @cached_property
-    def _in_roles(self) -> dict[frozenset[Role], NDArray[np.bool_]]:
+    def _known_roles(self) -> dict[frozenset[Role], NDArray[np.bool_]]:
+        """Who is in these roles, as far as somebody asked."""
         return {}
 
     def _said_by_codes(self, rows: NDArray[np.intp], codes: Iterable[int]) -> NDArray[np.bool_]:
@@ -333,7 +334,7 @@ class ConversationFeatures:
         # One place more than there are rows, so that -1 falls on it.
         places = np.full(len(index.numbers) + 1, -1, np.int32)
         places[rows] = np.arange(len(rows), dtype=np.int32)
-        by_assistant = index.in_role(rows, _ASSISTANT)
+        by_assistant = index.in_role(rows, _ASSISTANT_ROLE)
         meant = named | index.in_role(rows, roles) if roles else named
         in_session = index.group[rows] != NOBODY
         # What nobody said, such as a note or a fact, is as long as it has to be.
@@ -400,8 +401,8 @@ def conversation_columns(
     if features.meant.any():
         # All that a user says is said by the user: that makes nothing an answer.
         meant = features.meant & (features.by_name | (evidence >= 0))
-        by_name = weight * np.where(features.introduced & features.person, INTRODUCED, MEANT)
-        own["named"] = SignalColumn(features.meant, meant.astype(float), by_name, optional=True)
+        each_weight = weight * np.where(features.introduced & features.person, INTRODUCED, MEANT)
+        own["named"] = SignalColumn(features.meant, meant.astype(float), each_weight, optional=True)
     if features.assistant.any():
         said = features.assistant.astype(float)
         own["assistant"] = SignalColumn(features.assistant, said, weight * ASSISTANT, optional=True)
